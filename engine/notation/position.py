@@ -1,0 +1,148 @@
+"""A position: board, dice, cube, score and the rules a notation can tell, with one perspective."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from engine.board import START, Board, board_faults
+from engine.dice import check_roll
+from engine.errors import PositionError
+
+__all__ = ["Offer", "Position", "Side"]
+
+Side = Literal["mover", "opponent"]
+Offer = Literal["double", "beaver", "raccoon"]
+
+_SIDES: Final = ("mover", "opponent")
+_OFFERS: Final = ("double", "beaver", "raccoon")
+_GAME_STATES: Final = 5  # gnubg's 0 none, 1 playing, 2 over, 3 resigned, 4 dropped
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Position:
+    """What a position identifier tells, seen by the mover.
+
+    The mover is the side on roll (or that has rolled). While a double or a resignation is pending
+    he is the side that doubled or resigned, as GNU Backgammon and XG have it; who owes the next
+    decision is `decider`. Raises PositionError that names every fault at once.
+    """
+
+    board: Board = START
+    """`(26,)` int8 seen by the mover; kept as a read-only copy."""
+    dice: tuple[int, int] | None = None
+    """The two dice in the order given, or None before the roll."""
+    cube_value: int = 1
+    """Stake shown by the cube; while an offer is pending the value before the offer."""
+    cube_owner: Side | None = None
+    """Who may double next; None = centred cube."""
+    decider: Side = "mover"
+    """Who owes the next decision."""
+    offer: Offer | None = None
+    """Pending cube offer; "double" and "raccoon" come from the mover, "beaver" answers him."""
+    resignation: int = 0
+    """Points per stake that the mover offers to resign with: 1 to 3, 0 = none."""
+    match_length: int = 0
+    """Points of the match; 0 = money play."""
+    mover_score: int = 0
+    """Points the mover has won so far."""
+    opp_score: int = 0
+    """Points the opponent has won so far."""
+    crawford: bool = False
+    """Whether this is the Crawford game."""
+    jacoby: bool | None = None
+    """Whether Jacoby's rule is in use (money play); None = the notation does not tell."""
+    beaver: bool | None = None
+    """Whether beavers are allowed (money play); None = the notation does not tell."""
+    max_cube: int | None = None
+    """Largest value of the cube; None = the notation does not tell."""
+    mover_player: Literal[0, 1] = 1
+    """Which of the two players the mover is: GNU Backgammon's player 1 is XGID's bottom and OGID's
+    White, player 0 is XGID's top and OGID's Black."""
+    game_state: int = 1
+    """GNU Backgammon's number: 0 no game, 1 playing, 2 over, 3 resigned, 4 dropped."""
+
+    def __post_init__(self) -> None:
+        faults = board_faults(self.board) + [
+            f"{name} is '{getattr(self, name)}'; accepted: {accepted}"
+            for name, is_good, accepted in _CHECKS
+            if not is_good(getattr(self, name))
+        ]
+        if self.dice is not None:
+            try:
+                object.__setattr__(self, "dice", check_roll(self.dice))
+            except PositionError as error:
+                faults.append(str(error))
+        if not faults and self.crawford and not self._has_one_side_one_away():
+            faults.append(
+                f"a Crawford game needs a match in which one side is one point away, not"
+                f" {self.mover_score}-{self.opp_score} of {self.match_length}"
+            )
+        if faults:
+            raise PositionError("; ".join(faults))
+        board = np.array(self.board, dtype=np.int8)
+        board.setflags(write=False)
+        object.__setattr__(self, "board", board)
+
+    def _has_one_side_one_away(self) -> bool:
+        return self.match_length > 0 and 1 in (self.mover_away, self.opp_away)
+
+    @property
+    def mover_away(self) -> int:
+        """Points the mover still needs; meaningless in money play."""
+        return self.match_length - self.mover_score
+
+    @property
+    def opp_away(self) -> int:
+        """Points the opponent still needs; meaningless in money play."""
+        return self.match_length - self.opp_score
+
+    @property
+    def post_crawford(self) -> bool:
+        """Whether a side of a match is one point away and this is not the Crawford game."""
+        return not self.crawford and self._has_one_side_one_away()
+
+    def replace(self, **changes: Any) -> "Position":
+        """This position with some fields changed. Raises PositionError if they do not fit."""
+        return dataclasses.replace(self, **changes)
+
+    def _key(self) -> tuple[object, ...]:
+        values = (getattr(self, field.name) for field in dataclasses.fields(self))
+        return tuple(v.tobytes() if isinstance(v, np.ndarray) else v for v in values)
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Position) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+def _is_count(least: int) -> Callable[[object], bool]:
+    return lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= least
+
+
+def _is_one_of(*choices: object) -> Callable[[object], bool]:
+    return lambda v: any(v is c if c is None or isinstance(c, bool) else v == c for c in choices)
+
+
+_COUNT: Final = (_is_count(0), "a whole number from 0 up")
+_FLAG: Final = (_is_one_of(True, False), "true, false")
+_KNOWN_FLAG: Final = (_is_one_of(True, False, None), "true, false, none")
+_CHECKS: Final = (
+    ("cube_value", _is_count(1), "a whole number from 1 up"),
+    ("cube_owner", _is_one_of(*_SIDES, None), "mover, opponent, none"),
+    ("decider", _is_one_of(*_SIDES), "mover, opponent"),
+    ("offer", _is_one_of(*_OFFERS, None), "double, beaver, raccoon, none"),
+    ("resignation", _is_one_of(0, 1, 2, 3), "0 to 3"),
+    ("match_length", *_COUNT),
+    ("mover_score", *_COUNT),
+    ("opp_score", *_COUNT),
+    ("crawford", *_FLAG),
+    ("jacoby", *_KNOWN_FLAG),
+    ("beaver", *_KNOWN_FLAG),
+    ("max_cube", lambda v: v is None or _is_count(1)(v), "none or a whole number from 1 up"),
+    ("mover_player", _is_one_of(0, 1), "0, 1"),
+    ("game_state", _is_one_of(*range(_GAME_STATES)), f"0 to {_GAME_STATES - 1}"),
+)
