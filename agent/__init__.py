@@ -1,0 +1,1 @@
+"""Boards into decisions: value net, look-ahead, cube. Never learns, never plays a whole match."""

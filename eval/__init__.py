@@ -1,0 +1,1 @@
+"""Measuring strength: adapters to other programs, paired matches, statistics, reports."""

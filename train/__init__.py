@@ -1,0 +1,1 @@
+"""Learning by self-play: torch model, TD(lambda) targets, schedule, resuming."""
