@@ -30,7 +30,7 @@ class Position:
     decision is `decider`. Raises PositionError that names every fault at once.
     """
 
-    board: Board = START
+    board: Board = dataclasses.field(default_factory=START.copy)
     """`(26,)` int8 seen by the mover; kept as a read-only copy."""
     dice: tuple[int, int] | None = None
     """The two dice in the order given, or None before the roll."""
