@@ -1,6 +1,6 @@
 """Dice: faces, the 21 distinct rolls with their weights, dice streams keyed by game number."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ ROLL_WEIGHTS.setflags(write=False)
 
 def check_roll(roll: Sequence[int] | NDArray[np.integer]) -> tuple[int, int]:
     """The two faces of a roll as ints, order kept. Raises PositionError for anything else."""
-    faces = list(roll)
+    faces = list(roll) if isinstance(roll, Iterable) else [roll]
     good = len(faces) == 2 and all(
         isinstance(face, int | np.integer) and 1 <= face <= NUM_FACES for face in faces
     )
@@ -44,5 +44,8 @@ def game_generator(seed: int, game: int) -> np.random.Generator:
 
 
 def roll_dice(generator: np.random.Generator, n_rolls: int = 1) -> NDArray[np.int8]:
-    """`(n_rolls, 2)` int8 throws of two dice."""
-    return generator.integers(1, NUM_FACES + 1, size=(n_rolls, 2), dtype=np.int8)
+    """`(n_rolls, 2)` int8 throws of two dice; the same ones whether asked for at once or singly."""
+    # Drawing as int8 would take four faces from one random word and drop the unused ones, so that
+    # dice would depend on how the throws are cut into calls.
+    faces = generator.integers(1, NUM_FACES + 1, size=(n_rolls, 2))
+    return faces.astype(np.int8)
