@@ -1,0 +1,137 @@
+"""Build the wheel, install it outside the checkout and use it there: `make wheel` runs this.
+
+Not a test module of pytest: it takes a while and needs the package `build`. The dependencies are
+lent from the environment that runs this, so that nothing is downloaded.
+"""
+
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OURS = {"agent", "checkpoints", "engine", "eval", "nardi", "train"}
+NEEDED = {
+    "agent/py.typed",
+    "checkpoints/README.md",
+    "engine/py.typed",
+    "engine/rules.py",
+    "nardi/commands/plays.py",
+}
+LOOK_AROUND = """
+import importlib.resources, json, engine.board, nardi
+readme = importlib.resources.files("checkpoints") / "README.md"
+print(json.dumps({
+    "engine": engine.board.__file__, "nardi": nardi.__file__, "nets": readme.read_text("utf-8"),
+}))
+"""
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="nardi-wheel-") as name:
+        folder = Path(name)
+        wheel = build_wheel(folder)
+        check_contents(wheel)
+        use_installed(wheel, folder)
+    print("the installed wheel works")
+
+
+def build_wheel(folder: Path) -> Path:
+    """A wheel built from a copy, for a build/ left in the checkout would put old files into it."""
+    copy, target = folder / "source", folder / "dist"
+    for ours in OURS:
+        shutil.copytree(ROOT / ours, copy / ours, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy / name)
+    # Without isolation: setuptools of this environment, as pinned, and no download.
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(target)]
+    done = subprocess.run([*command, str(copy)], capture_output=True, text=True)
+    expect(done.returncode == 0, f"building failed:\n{done.stdout}\n{done.stderr}")
+    return next(target.glob("*.whl"))
+
+
+def check_contents(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    top = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
+    expect(top == OURS, f"top-level folders in the wheel: {sorted(top)}, expected {sorted(OURS)}")
+    expect(names >= NEEDED, f"missing in the wheel: {sorted(NEEDED - names)}")
+    expect(any(name.endswith("/licenses/LICENSE") for name in names), "the wheel has no licence")
+    modules = {name for name in names if name.endswith(".py")}
+    sources = {str(path.relative_to(ROOT)) for ours in OURS for path in (ROOT / ours).rglob("*.py")}
+    expect(modules == sources, f"modules in only one of the two: {sorted(sources ^ modules)}")
+
+
+def use_installed(wheel: Path, folder: Path) -> None:
+    environment = folder / "venv"
+    venv.create(environment, with_pip=False, symlinks=True)
+    python = environment / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python)]
+    run([*pip, "install", "--quiet", "--no-deps", "--no-index", str(wheel)], cwd=folder)
+    # After the installation, so that pip sees no other nardi. A .pth inside the lent folder is not
+    # read, so an editable nardi there stays out of sight.
+    site = next((environment / "lib").glob("python*/site-packages"))
+    (site / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
+
+    nardi = str(environment / "bin" / "nardi")
+    seen = json.loads(run([str(python), "-c", LOOK_AROUND], cwd=folder))
+    for package in ("engine", "nardi"):
+        expect(seen[package].startswith(str(site)), f"{package} comes from {seen[package]}")
+    expect("Released nets" in seen["nets"], "checkpoints/README.md is not the right file")
+    expect(run([nardi, "--version"], cwd=folder).startswith("nardi "), "no version")
+    expect("X on roll" in run([nardi, "show", "start"], cwd=folder), "show does not work")
+
+    home = folder / "home"
+    home.mkdir()
+    freeze(site)
+    plays = [nardi, "plays", "start", "--dice", "31", "--json"]
+    for _ in range(2):
+        answer = json.loads(run(plays, cwd=folder, home=home, drop=True))
+        expect(answer["count"] == 16, f"{answer['count']} plays of 3-1 in the opening, not 16")
+    cached = list(home.rglob("*.nbi"))
+    expect(bool(cached), "a read-only installation keeps no compiled code in the user's folder")
+    expect(not list(site.glob("engine/**/*.nbi")), "the installation was not read-only")
+
+
+def freeze(site: Path) -> None:
+    """Take away all write permissions below the installed packages."""
+    for path in [site, *site.rglob("*")]:
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode & 0o555)
+
+
+def run(command: list[str], *, cwd: Path, home: Path | None = None, drop: bool = False) -> str:
+    """Output of a command run outside the checkout, with nothing of the checkout on its paths."""
+    hidden = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"}
+    environment = {key: value for key, value in os.environ.items() if key not in hidden}
+    if home is not None:
+        environment["HOME"] = str(home)
+    before: Callable[[], None] | None = obey_permissions if drop else None
+    done = subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, preexec_fn=before
+    )
+    expect(done.returncode == 0, f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def obey_permissions() -> None:
+    """Let the coming program obey file permissions even if it is run by root (Linux)."""
+    if sys.platform == "linux" and os.geteuid() == 0:
+        drop_capability, may_write_everything = 24, 1  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE
+        ctypes.CDLL(None).prctl(drop_capability, may_write_everything, 0, 0, 0)
+
+
+def expect(condition: bool, otherwise: str) -> None:
+    if not condition:
+        sys.exit(f"smoke_wheel: {otherwise}")
+
+
+if __name__ == "__main__":
+    main()
