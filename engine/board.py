@@ -69,7 +69,7 @@ def flip(board: ArrayLike) -> Board:
 def pip_count(board: ArrayLike) -> IntArray:
     """Pips the owner still needs to bear off everything; `(...)` int64. A bar checker counts 25."""
     b = np.asarray(board, dtype=np.int64)
-    return np.maximum(b[..., 1:], 0) @ _PIPS[1:]
+    return np.asarray(np.maximum(b[..., 1:], 0) @ _PIPS[1:])
 
 
 def opp_pip_count(board: ArrayLike) -> IntArray:
@@ -80,13 +80,13 @@ def opp_pip_count(board: ArrayLike) -> IntArray:
 def borne_off(board: ArrayLike) -> IntArray:
     """Number of checkers the owner has borne off; `(...)` int64."""
     b = np.asarray(board, dtype=np.int64)
-    return NUM_CHECKERS - np.maximum(b[..., 1:], 0).sum(axis=-1)
+    return np.asarray(NUM_CHECKERS - np.maximum(b[..., 1:], 0).sum(axis=-1))
 
 
 def opp_borne_off(board: ArrayLike) -> IntArray:
     """Number of checkers the opponent has borne off; `(...)` int64."""
     b = np.asarray(board, dtype=np.int64)
-    return NUM_CHECKERS - b[..., 0] + np.minimum(b[..., 1:BAR], 0).sum(axis=-1)
+    return np.asarray(NUM_CHECKERS - b[..., 0] + np.minimum(b[..., 1:BAR], 0).sum(axis=-1))
 
 
 def has_contact(board: ArrayLike) -> NDArray[np.bool_]:

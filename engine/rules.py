@@ -122,9 +122,7 @@ def _text(value: object) -> str:
 
 INTERNATIONAL: Final = Rules()
 CAUCASIAN: Final = Rules(hit_and_hide="ban")
-ARENA: Final = Rules(
-    hit_and_hide="ban", scoring="oin_mars_12", mars_with_cube=False, cube_cap=None
-)
+ARENA: Final = Rules(hit_and_hide="ban", scoring="oin_mars_12", mars_with_cube=False, cube_cap=None)
 PRESETS: Final[dict[str, Rules]] = {
     "international": INTERNATIONAL,
     "caucasian": CAUCASIAN,

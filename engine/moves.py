@@ -1,0 +1,199 @@
+"""Legal plays under any house rule, of one position or of many at once.
+
+Boards are seen by the mover before and after: afterstates are not flipped. Results are distinct, in
+lexicographic order and the same for both orders of the dice. Nothing is capped: some positions have
+thousands of distinct plays. With no legal play the only result is the unchanged board.
+
+"Both dice if possible" holds to the end of the game: if any play uses both dice, a play that
+finishes with one die is illegal (it can differ only where the longer one hits on the way).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.batch_moves import plays_of_many, plays_of_one
+from engine.board import (
+    NUM_CHECKERS,
+    NUM_SLOTS,
+    Board,
+    IntArray,
+    borne_off,
+    opp_borne_off,
+    validate,
+)
+from engine.dice import NUM_FACES, check_roll
+from engine.errors import IllegalPlayError, PositionError
+from engine.house_moves import BAN_HITTER, BAN_HOME_HIT
+from engine.rules import INTERNATIONAL, Rules
+from engine.short_moves import code_num_steps, code_source, code_step_die
+from engine.turn import Step, playable_orders, step_fault
+
+__all__ = [
+    "Steps",
+    "TurnContext",
+    "legal_afterstates",
+    "legal_afterstates_batch",
+    "legal_plays",
+    "play_steps",
+]
+
+Steps = tuple[Step, ...]
+"""Steps of one play in playing order: (from, to), 25 = bar, 0 = off; empty for a forced pass."""
+
+_ROWS_EXPECTED = 24  # afterstates a position to make room for at first; the mean is 19
+_BEAR_OFF_BANS = {"allow": 0, "ban_hitter": BAN_HITTER, "ban_home_hit": BAN_HOME_HIT}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnContext:
+    """What a turn needs to know beyond the board; short nardi ignores it."""
+
+    first_turn: bool = False
+    """Whether this is the mover's first turn of the game."""
+    player: Literal["first", "second"] = "first"
+    """Whether the mover moves first or second in the game."""
+    opponent_first_roll: tuple[int, int] | None = None
+    """The first roll of the player who moved first, for the second player's first turn."""
+
+
+def _bans(rules: Rules) -> tuple[bool, int]:
+    return rules.hit_and_hide == "ban", _BEAR_OFF_BANS[rules.hit_then_bear_off]
+
+
+def _check_running(board: ArrayLike) -> Board:
+    b = validate(board)
+    for side, off in (("mover", borne_off(b)), ("opponent", opp_borne_off(b))):
+        if off == NUM_CHECKERS:
+            raise PositionError(f"the game is over: the {side} has borne off all {NUM_CHECKERS}")
+    return b
+
+
+def legal_afterstates(
+    board: ArrayLike,
+    roll: Sequence[int],
+    rules: Rules = INTERNATIONAL,
+    context: TurnContext | None = None,
+) -> Board:
+    """Boards after each distinct legal play, `(N, 26)` int8, N >= 1, seen by the mover.
+
+    board: `(26,)` integers seen by the mover; roll: two faces; context: ignored in short nardi.
+    Raises PositionError for a board or roll that cannot occur and for a finished game.
+    """
+    return legal_plays(board, roll, rules, context)[0]
+
+
+def legal_plays(
+    board: ArrayLike,
+    roll: Sequence[int],
+    rules: Rules = INTERNATIONAL,
+    context: TurnContext | None = None,
+) -> tuple[Board, list[Steps]]:
+    """Afterstates as `legal_afterstates` gives them, and the steps of one play for each.
+
+    The steps stand in a legal playing order, which matters under house rules; a forced pass is ().
+    """
+    b = _check_running(board)
+    die_a, die_b = check_roll(roll)
+    afterstates, codes = plays_of_one(b, die_a, die_b, *_bans(rules))
+    if len(afterstates) == 0:
+        return b[np.newaxis, :], [()]
+    high, low = max(die_a, die_b), min(die_a, die_b)
+    return afterstates, [_steps_of_code(int(code), high, low) for code in codes]
+
+
+def _steps_of_code(code: int, high: int, low: int) -> Steps:
+    steps = []
+    for i in range(code_num_steps(code)):
+        source = code_source(code, i)
+        steps.append((source, max(source - code_step_die(code, i, high, low), 0)))
+    return tuple(steps)
+
+
+def legal_afterstates_batch(
+    boards: ArrayLike, rolls: ArrayLike, rules: Rules = INTERNATIONAL
+) -> tuple[Board, IntArray]:
+    """Afterstates of many positions: `(M, 26)` int8 and offsets `(B + 1,)` int64.
+
+    boards: `(B, 26)` integers, each seen by its mover; rolls: `(B, 2)` faces. Position i owns rows
+    offsets[i] to offsets[i + 1], the same that `legal_afterstates` gives for it. Raises
+    PositionError that names the first row at fault.
+    """
+    many, faces = _check_batch(boards, rolls)
+    afterstates, offsets = plays_of_many(many, faces, *_bans(rules), _ROWS_EXPECTED)
+    return afterstates, offsets
+
+
+def _check_batch(boards: ArrayLike, rolls: ArrayLike) -> tuple[Board, NDArray[np.int8]]:
+    many = np.asarray(boards)
+    faces = np.asarray(rolls)
+    if many.ndim != 2 or many.shape[1] != NUM_SLOTS or not np.issubdtype(many.dtype, np.integer):
+        raise PositionError(
+            f"boards must be (B, {NUM_SLOTS}) whole numbers, not {many.shape} {many.dtype}"
+        )
+    if faces.shape != (len(many), 2) or not np.issubdtype(faces.dtype, np.integer):
+        raise PositionError(
+            f"rolls must be ({len(many)}, 2) whole numbers, not {faces.shape} {faces.dtype}"
+        )
+    wrong = np.flatnonzero(((faces < 1) | (faces > NUM_FACES)).any(axis=1))
+    if len(wrong):
+        raise PositionError(
+            f"row {wrong[0]}: roll '{faces[wrong[0], 0]} {faces[wrong[0], 1]}' is not two die"
+            f" faces from 1 to {NUM_FACES}"
+        )
+    wide = many.astype(np.int64)
+    wrong = np.flatnonzero(
+        (np.abs(wide) > NUM_CHECKERS).any(axis=1)
+        | (wide[:, 0] < 0)
+        | (wide[:, -1] < 0)
+        | (np.maximum(wide[:, 1:], 0).sum(axis=1) > NUM_CHECKERS)
+        | (wide[:, 0] - np.minimum(wide[:, 1:-1], 0).sum(axis=1) > NUM_CHECKERS)
+        | ~(wide[:, 1:] > 0).any(axis=1)
+        | ((wide[:, 0] == 0) & ~(wide[:, 1:-1] < 0).any(axis=1))
+    )
+    if len(wrong):
+        try:
+            _check_running(many[wrong[0]])
+        except PositionError as error:
+            raise PositionError(f"row {wrong[0]}: {error}") from None
+    return np.ascontiguousarray(many, dtype=np.int8), np.ascontiguousarray(faces, dtype=np.int8)
+
+
+def play_steps(
+    board: ArrayLike,
+    roll: Sequence[int],
+    steps: Sequence[Sequence[int]],
+    rules: Rules = INTERNATIONAL,
+    context: TurnContext | None = None,
+) -> Board:
+    """The afterstate of ordered steps that make one complete legal turn; `(26,)` int8.
+
+    steps: (from, to) pairs in playing order, 25 = bar, 0 = off; () is a forced pass. Raises
+    IllegalPlayError with the reason if a step cannot be played at its place, or the turn is not
+    complete.
+    """
+    b = _check_running(board)
+    faces = check_roll(roll)
+    order: Steps = tuple((int(source), int(target)) for source, target in steps)
+    afterstates, plays = legal_plays(b, faces, rules, context)
+    played = playable_orders(b, faces, order, rules)
+    if not played:
+        raise IllegalPlayError(step_fault(b, faces, order, rules))
+    after = played[0]
+    finished = borne_off(after) == NUM_CHECKERS
+    n_dice = len(plays[0])
+    if len(order) != n_dice and not finished:
+        raise IllegalPlayError(
+            f"the turn is not complete: {len(order)} of {n_dice} playable dice are used"
+        )
+    if not (afterstates == after).all(axis=1).any():
+        longer = len(order) < n_dice
+        raise IllegalPlayError(
+            f"the turn is not complete: {n_dice} dice can be played, not just {len(order)}"
+            if longer
+            else f"of two dice that can each be played alone the larger, {max(faces)}, must be"
+        )
+    return after

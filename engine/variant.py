@@ -1,0 +1,53 @@
+"""The games that are played: start, mirror and plays of each; `Rules.game` selects one.
+
+Generic code takes these from the variant object and never assumes the mirror of short nardi.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.board import START, Board, board_faults, flip, pip_count
+from engine.rules import Rules
+
+__all__ = ["SHORT", "VARIANTS", "Variant", "variant_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """One game: what differs between short and long nardi."""
+
+    name: str
+    """Value of `Rules.game`."""
+    start: Board
+    """Opening position, `(26,)` int8, the same for both sides; read-only."""
+    flip: Callable[[ArrayLike], Board]
+    """The position seen by the other side; an involution on `(..., 26)` int8."""
+    pip_count: Callable[[ArrayLike], NDArray[np.int64]]
+    """Pips the owner still needs, `(...)` int64."""
+    faults: Callable[[ArrayLike], list[str]]
+    """Everything wrong with one board, in words."""
+    has_bar: bool
+    """Whether checkers are hit and come to the bar."""
+    has_cube: bool
+    """Whether the game is ever played with the doubling cube."""
+
+
+SHORT: Final = Variant(
+    name="short",
+    start=START,
+    flip=flip,
+    pip_count=pip_count,
+    faults=board_faults,
+    has_bar=True,
+    has_cube=True,
+)
+VARIANTS: Final[dict[str, Variant]] = {SHORT.name: SHORT}
+
+
+def variant_of(rules: Rules) -> Variant:
+    """The variant object of the game that these rules are for."""
+    return VARIANTS[rules.game]
