@@ -24,6 +24,7 @@ The rules, in the order in which they are used:
    reaches the same position.
 """
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
@@ -34,6 +35,7 @@ __all__ = [
     "HouseRules",
     "afterstates",
     "dice_used",
+    "early_finishes",
     "is_complete_turn",
     "is_over",
     "legal_sequences",
@@ -89,6 +91,11 @@ def is_over(board: Sequence[int]) -> bool:
     mover = sum(count for count in board[1:] if count > 0)
     opponent = board[0] - sum(count for count in board[1:] if count < 0)
     return mover == 0 or opponent == 0
+
+
+def has_finished(board: Sequence[int]) -> bool:
+    """Whether the mover has borne off everything."""
+    return not any(count > 0 for count in board[1:])
 
 
 def sources(board: Board) -> list[int]:
@@ -172,19 +179,31 @@ def may_end(state: State, rules: Switches) -> bool:
     return rules.hit_and_hide != "ban" or not any(hiding for _, hiding in state.marks)
 
 
-def legal_ends(board: Sequence[int], roll: Sequence[int], rules: Switches) -> set[End]:
+def legal_ends(board: Sequence[int], roll: Sequence[int], rules: Switches) -> frozenset[End]:
     """The ends of all turns that keep every rule: no hiding checker, the obligations met."""
-    start = State(tuple(board))
+    return obey_obligations(possible_ends(board, roll, rules))
+
+
+def possible_ends(board: Sequence[int], roll: Sequence[int], rules: Switches) -> frozenset[End]:
+    """The ends of all turns of any length, before the obligations are asked for."""
+    first, second = roll
+    switches = HouseRules(rules.hit_and_hide, rules.hit_then_bear_off)
+    return _possible_ends(tuple(map(int, board)), (int(first), int(second)), switches)
+
+
+@functools.lru_cache(maxsize=64)  # many questions about one position come in a row
+def _possible_ends(board: Board, roll: tuple[int, int], rules: HouseRules) -> frozenset[End]:
+    start = State(board)
     ends = {End((), start)}
     for order in dice_orders(roll):
         layer = {start}
         for count, die in enumerate(order, start=1):
             layer = {after for state in layer for _, after in one_step(state, die, rules)}
             ends |= {End(order[:count], state) for state in layer if may_end(state, rules)}
-    return obey_obligations(ends)
+    return frozenset(ends)
 
 
-def obey_obligations(ends: Iterable[End]) -> set[End]:
+def obey_obligations(ends: Iterable[End]) -> frozenset[End]:
     """Those that use as many dice as possible and, with one of two dice, the larger."""
     ends = list(ends)
     most = max(len(end.used) for end in ends)
@@ -192,7 +211,7 @@ def obey_obligations(ends: Iterable[End]) -> set[End]:
     if most == 1:
         larger = max(end.used for end in ends)
         ends = [end for end in ends if end.used == larger]
-    return set(ends)
+    return frozenset(ends)
 
 
 def afterstates(
@@ -206,6 +225,18 @@ def afterstates(
 def dice_used(board: Sequence[int], roll: Sequence[int], rules: Switches = INTERNATIONAL) -> int:
     """How many dice every legal turn uses."""
     return max(len(end.used) for end in legal_ends(board, roll, rules))
+
+
+def early_finishes(
+    board: Sequence[int], roll: Sequence[int], rules: Switches = INTERNATIONAL
+) -> set[Board]:
+    """Positions with all checkers off that are reached only with fewer dice than could be used.
+
+    They are illegal by rule 8; one outside program allows them.
+    """
+    ends = possible_ends(board, roll, rules)
+    finished = {end.state.board for end in ends if has_finished(end.state.board)}
+    return finished - afterstates(board, roll, rules)
 
 
 def is_complete_turn(
@@ -236,8 +267,7 @@ def is_complete_turn(
         for state in states:
             if End(order[: len(steps)], state) in ends:
                 return True
-            finished = not any(count > 0 for count in state.board[1:])
-            if finished and state.board in results and may_end(state, rules):
+            if has_finished(state.board) and state.board in results and may_end(state, rules):
                 return True
     return False
 
