@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from engine.board import START, Board, board_faults
+from engine.board import START, Board, validate
 from engine.dice import check_roll
 from engine.errors import PositionError
 
@@ -18,16 +18,19 @@ Offer = Literal["double", "beaver", "raccoon"]
 
 _SIDES: Final = ("mover", "opponent")
 _OFFERS: Final = ("double", "beaver", "raccoon")
-_GAME_STATES: Final = 5  # gnubg's 0 none, 1 playing, 2 over, 3 resigned, 4 dropped
+_GAME_STATES: Final = 5
+_PLAYING: Final = 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Position:
     """What a position identifier tells, seen by the mover.
 
-    The mover is the side on roll (or that has rolled). While a double or a resignation is pending
-    he is the side that doubled or resigned, as GNU Backgammon and XG have it; who owes the next
-    decision is `decider`. Raises PositionError that names every fault at once.
+    The mover is the side on roll (or that has rolled). While a cube offer is pending he is the
+    side that doubled first, while a resignation is pending the one that resigned, as GNU
+    Backgammon and XG have it; who owes the next decision is `decider`. (Who resigns instead of
+    answering a double leaves the board with the doubler: offer and resignation are both pending
+    then.) Raises PositionError that names every fault at once.
     """
 
     board: Board = dataclasses.field(default_factory=START.copy)
@@ -35,7 +38,8 @@ class Position:
     dice: tuple[int, int] | None = None
     """The two dice in the order given, or None before the roll."""
     cube_value: int = 1
-    """Stake shown by the cube; while an offer is pending the value before the offer."""
+    """Stake shown by the cube; while an offer is pending the value before that offer: with a
+    beaver the doubled one, which the opponent owns, with a raccoon twice as much."""
     cube_owner: Side | None = None
     """Who may double next; None = centred cube."""
     decider: Side = "mover"
@@ -43,7 +47,7 @@ class Position:
     offer: Offer | None = None
     """Pending cube offer; "double" and "raccoon" come from the mover, "beaver" answers him."""
     resignation: int = 0
-    """Points per stake that the mover offers to resign with: 1 to 3, 0 = none."""
+    """Stakes (1 to 3) that the side which is not the decider offers to lose; 0 = none offered."""
     match_length: int = 0
     """Points of the match; 0 = money play."""
     mover_score: int = 0
@@ -65,29 +69,68 @@ class Position:
     """GNU Backgammon's number: 0 no game, 1 playing, 2 over, 3 resigned, 4 dropped."""
 
     def __post_init__(self) -> None:
-        faults = board_faults(self.board) + [
+        board = START
+        faults = [
             f"{name} is '{getattr(self, name)}'; accepted: {accepted}"
             for name, is_good, accepted in _CHECKS
             if not is_good(getattr(self, name))
         ]
-        if self.dice is not None:
-            try:
-                object.__setattr__(self, "dice", check_roll(self.dice))
-            except PositionError as error:
-                faults.append(str(error))
-        if not faults and self.crawford and not self._has_one_side_one_away():
-            faults.append(
-                f"a Crawford game needs a match in which one side is one point away, not"
-                f" {self.mover_score}-{self.opp_score} of {self.match_length}"
-            )
+        try:
+            board = validate(self.board)
+        except PositionError as error:
+            faults.insert(0, str(error))
+        try:
+            dice = None if self.dice is None else check_roll(self.dice)
+        except PositionError as error:
+            faults.append(str(error))
+        faults = faults or self._contradictions()
         if faults:
             raise PositionError("; ".join(faults))
-        board = np.array(self.board, dtype=np.int8)
         board.setflags(write=False)
         object.__setattr__(self, "board", board)
+        object.__setattr__(self, "dice", dice)
 
-    def _has_one_side_one_away(self) -> bool:
-        return self.match_length > 0 and 1 in (self.mover_away, self.opp_away)
+    def _contradictions(self) -> list[str]:
+        """What is wrong with fields that are each good alone."""
+        score = f"{self.mover_score}-{self.opp_score}"
+        is_match = self.match_length > 0
+        one_away = is_match and 1 in (self.mover_away, self.opp_away)
+        playing = self.game_state == _PLAYING
+        found = [
+            (
+                playing and is_match and min(self.mover_away, self.opp_away) < 1,
+                f"the score {score} ends a match to {self.match_length}, but a game is in play",
+            ),
+            (
+                self.crawford and not (one_away or (is_match and self.game_state > _PLAYING)),
+                "a Crawford game needs a match in which a side is one point away, not"
+                f" {score} of {self.match_length or 'money play'}",
+            ),
+            (is_match and self.jacoby is True, "Jacoby's rule is for money play only"),
+            (is_match and self.beaver is True, "beavers are for money play only"),
+            (
+                is_match and self.offer in ("beaver", "raccoon"),
+                f"a {self.offer} is for money play only",
+            ),
+            (
+                self.offer is not None and self.dice is not None,
+                f"a {self.offer} is pending, which comes before the roll, but the dice are thrown",
+            ),
+            (
+                self.offer == "double" and self.cube_owner == "opponent",
+                "the mover doubles, but the opponent owns the cube",
+            ),
+            (
+                playing and self.decider != self._expected_decider(),
+                f"the {self.decider} cannot owe the decision with offer"
+                f" '{self.offer or 'none'}' and resignation '{self.resignation}'",
+            ),
+        ]
+        return [fault for is_wrong, fault in found if is_wrong]
+
+    def _expected_decider(self) -> Side:
+        answers = self.offer in ("double", "raccoon")
+        return "opponent" if answers != (self.resignation > 0) else "mover"
 
     @property
     def mover_away(self) -> int:
@@ -102,7 +145,7 @@ class Position:
     @property
     def post_crawford(self) -> bool:
         """Whether a side of a match is one point away and this is not the Crawford game."""
-        return not self.crawford and self._has_one_side_one_away()
+        return not self.crawford and self.match_length > 1 and 1 in (self.mover_away, self.opp_away)
 
     def replace(self, **changes: Any) -> "Position":
         """This position with some fields changed. Raises PositionError if they do not fit."""
