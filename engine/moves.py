@@ -10,6 +10,7 @@ finishes with one die is illegal (it can differ only where the longer one hits o
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Literal
 
 import numpy as np
@@ -128,8 +129,11 @@ def legal_afterstates_batch(
 
 
 def _check_batch(boards: ArrayLike, rolls: ArrayLike) -> tuple[Board, NDArray[np.int8]]:
-    many = np.asarray(boards)
-    faces = np.asarray(rolls)
+    try:
+        many = np.asarray(boards)
+        faces = np.asarray(rolls)
+    except ValueError as error:
+        raise PositionError(f"boards and rolls must be whole numbers in rows: {error}") from None
     if many.ndim != 2 or many.shape[1] != NUM_SLOTS or not np.issubdtype(many.dtype, np.integer):
         raise PositionError(
             f"boards must be (B, {NUM_SLOTS}) whole numbers, not {many.shape} {many.dtype}"
@@ -153,6 +157,12 @@ def _check_batch(boards: ArrayLike, rolls: ArrayLike) -> tuple[Board, NDArray[np
         | (wide[:, 0] - np.minimum(wide[:, 1:-1], 0).sum(axis=1) > NUM_CHECKERS)
         | ~(wide[:, 1:] > 0).any(axis=1)
         | ((wide[:, 0] == 0) & ~(wide[:, 1:-1] < 0).any(axis=1))
+        | (
+            (wide[:, 0] > 0)
+            & (wide[:, -1] > 0)
+            & (wide[:, 1:7] >= 2).all(axis=1)
+            & (wide[:, 19:-1] <= -2).all(axis=1)
+        )
     )
     if len(wrong):
         try:
@@ -160,6 +170,16 @@ def _check_batch(boards: ArrayLike, rolls: ArrayLike) -> tuple[Board, NDArray[np
         except PositionError as error:
             raise PositionError(f"row {wrong[0]}: {error}") from None
     return np.ascontiguousarray(many, dtype=np.int8), np.ascontiguousarray(faces, dtype=np.int8)
+
+
+def _check_steps(steps: Sequence[Sequence[int]]) -> Steps:
+    try:
+        return tuple((index(source), index(target)) for source, target in steps)
+    except (TypeError, ValueError):
+        raise IllegalPlayError(
+            f"'{steps}' is not a play: steps are pairs (from, to) of whole numbers, 25 = bar,"
+            " 0 = off"
+        ) from None
 
 
 def play_steps(
@@ -177,7 +197,7 @@ def play_steps(
     """
     b = _check_running(board)
     faces = check_roll(roll)
-    order: Steps = tuple((int(source), int(target)) for source, target in steps)
+    order = _check_steps(steps)
     afterstates, plays = legal_plays(b, faces, rules, context)
     played = playable_orders(b, faces, order, rules)
     if not played:
