@@ -1,5 +1,6 @@
 """A position as a text board for a terminal: ASCII, at most 80 columns, seen by the mover."""
 
+import textwrap
 from typing import Final
 
 from engine.board import BAR, borne_off, opp_borne_off, opp_pip_count, phase, pip_count
@@ -19,7 +20,9 @@ def position_text(position: Position) -> str:
     """Board, whose turn it is, and the identifiers."""
     lines = [board_text(position), situation_text(position)]
     texts, notes = identifiers(position)
-    lines += [f"{name:<6} {texts[name] or f'- ({notes[name]})'}" for name in NOTATIONS]
+    for name in NOTATIONS:
+        text = texts[name] or f"cannot express it: {notes[name]}"
+        lines += textwrap.wrap(f"{name:<6} {text}", 80, subsequent_indent=" " * 7)
     return "\n".join(lines)
 
 
@@ -56,8 +59,8 @@ def _column(checker: str, count: int) -> list[str]:
 
 
 def _border(points: range) -> str:
-    labels = "".join(f"{point:->3}" for point in points)
-    return " +" + labels[:18] + "-----" + labels[18:] + "-+"
+    labels = "".join(f"-{point}-"[-3:] for point in points)
+    return " +" + labels[:18] + "-----" + labels[18:] + "+"
 
 
 def _line(cells: list[str]) -> str:
@@ -84,8 +87,7 @@ def _game(position: Position) -> str:
         return ", ".join(["money game", *rules])
     special = ", Crawford" if position.crawford else ""
     special = ", post-Crawford" if position.post_crawford else special
-    points = "point" if position.match_length == 1 else "points"
-    return f"match to {position.match_length} {points}{special}"
+    return f"match to {position.match_length}{special}"
 
 
 def _cube(position: Position) -> str:
@@ -98,10 +100,12 @@ def situation_text(position: Position) -> str:
     """What has just happened and who must do what, in one line."""
     decider = MOVER if position.decider == "mover" else OPPONENT
     if position.offer is not None:
-        from_mover = position.offer != "beaver"
-        offerer = MOVER if from_mover else OPPONENT
-        verb = {"double": "doubles", "beaver": "beavers", "raccoon": "raccoons"}[position.offer]
-        return f"{offerer} {verb}; {decider} to answer"
+        offers = {
+            "double": f"{MOVER} doubles to {2 * position.cube_value}",
+            "beaver": f"{OPPONENT} beavers",
+            "raccoon": f"{MOVER} raccoons",
+        }
+        return f"{offers[position.offer]}; {decider} to answer"
     if position.resignation:
         return (
             f"{MOVER} offers to resign {_RESIGNATIONS[position.resignation]}; {decider} to answer"

@@ -23,7 +23,7 @@ LIBRARIES = {
     "agent": {"numpy", "numba", "safetensors"},
     "train": {"numpy", "numba", "safetensors", "tensorboard", "torch", "tqdm"},
     "eval": {"numpy", "numba", "tqdm", "matplotlib", "bgsage", "gnubg", "gnubg_nn"},
-    "nardi": {"numpy", "tqdm"},
+    "nardi": {"numba", "numpy", "tqdm"},
     "checkpoints": set(),
 }
 

@@ -5,6 +5,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import ConfigError, PositionError
+from nardi.compiling import compiling_is_told
 from nardi.source import Answer, add_position, answer_all
 
 if TYPE_CHECKING:
@@ -40,13 +41,15 @@ def run(args: argparse.Namespace) -> int:
     dice = None if args.dice is None else parse_dice(args.dice)
     switches = parse_switches(args.rules) if args.rules else {}
 
-    from engine.moves import legal_plays
+    with compiling_is_told():
+        from engine.moves import legal_plays
     from nardi.documents import position_document
 
     def answer(text: str) -> Answer:
         position, roll, notes = _to_play(parse_position(text), dice)
         rules, conflicts = position_rules(position, INTERNATIONAL, switches)
-        afterstates, steps = legal_plays(position.board, roll, rules)
+        with compiling_is_told():
+            afterstates, steps = legal_plays(position.board, roll, rules)
         texts = [format_play(some, position.board) for some in steps]
         document: dict[str, Any] = {
             "position": position_document(position),

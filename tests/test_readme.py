@@ -1,0 +1,85 @@
+"""The examples of README.md run and print what README.md says."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+LATER = "..."  # a line that stands for any number of lines
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def examples() -> list[tuple[str, str]]:
+    """Command and expected output of every `$ ` line in the console blocks."""
+    found = []
+    for block in blocks("console"):
+        for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = example.partition("\n")
+            found.append((command, output))
+    return found
+
+
+@pytest.fixture(scope="module")
+def path_with_nardi(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A PATH on which `nardi` is the code of this checkout, installed or not."""
+    folder = tmp_path_factory.mktemp("bin")
+    script = folder / "nardi"
+    script.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m nardi "$@"\n')
+    script.chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+@pytest.mark.parametrize(("command", "expected"), examples(), ids=lambda text: text[:40])
+def test_console(command: str, expected: str, path_with_nardi: str) -> None:
+    environment = os.environ | {"PATH": path_with_nardi, "COLUMNS": "80"}
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    pattern = re.escape(expected.rstrip("\n") + "\n")
+    pattern = pattern.replace(re.escape(f"{LATER}\n"), r"(?:.*\n)*")
+    assert re.fullmatch(pattern, done.stdout), f"$ {command}\n{done.stdout}{done.stderr}"
+
+
+def test_there_are_examples() -> None:
+    commands = [command for command, _ in examples()]
+    assert len(commands) >= 3
+    assert all("nardi" in command for command in commands)
+
+
+def test_demo_shows_the_first_examples() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    demo = re.findall(r"^\t@echo '\$\$ (nardi .*)'$", makefile, re.MULTILINE)
+    run = re.findall(r"^\t@\$\(BIN\)/python -m (nardi .*)$", makefile, re.MULTILINE)
+    assert demo
+    assert demo == run
+    assert [command for command, _ in examples()][: len(demo)] == demo
+
+
+def test_python() -> None:
+    assert blocks("python"), "no Python example left in README.md"
+    parser = doctest.DocTestParser()
+    for number, block in enumerate(blocks("python")):
+        test = parser.get_doctest(block, {}, f"README.md, block {number}", None, None)
+        assert test.examples
+        assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def test_links_lead_somewhere() -> None:
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", README)
+    local = [target for target in targets if "://" not in target]
+    assert local
+    assert [target for target in local if not (ROOT / target).exists()] == []
+
+
+def test_width() -> None:
+    wide = [line for block in blocks("console") for line in block.splitlines() if len(line) > 80]
+    assert wide == []
