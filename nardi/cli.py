@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from engine.errors import NardiError
 from nardi import __version__
 from nardi.commands import convert, plays, show
+from nardi.compiling import no_cache_hint
 
 __all__ = ["DONE", "FAILED", "INTERRUPTED", "NO_READER", "build_parser", "main"]
 
@@ -44,7 +45,7 @@ POSITION is one of:
 Results go to stdout, everything else to stderr. Exit codes: 0 done, 2 could not
 run, 130 interrupted."""
 
-_EPILOG = "try:  nardi plays start --dice 31"
+_EPILOG = "try: nardi plays start --dice 31"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -87,7 +88,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Python flushes stdout once more when it ends; let that go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NO_READER
-    except Exception:
+    except Exception as error:
+        if hint := no_cache_hint(error):
+            print(f"nardi {args.command}: error: {hint}", file=sys.stderr)
+            return FAILED
         traceback.print_exc()
         print(f"nardi {args.command}: this is a fault of nardi, not of the input", file=sys.stderr)
         return FAILED

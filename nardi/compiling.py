@@ -4,9 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from engine.errors import ConfigError
-
-__all__ = ["compiling_is_told"]
+__all__ = ["compiling_is_told", "no_cache_hint"]
 
 _NOTICE = (
     "nardi: compiling the engine for this machine; this happens once and may take half a minute"
@@ -17,8 +15,7 @@ _NOTICE = (
 def compiling_is_told() -> Iterator[None]:
     """Say on stderr that compiling happens once, as soon as it begins; silent with a warm cache.
 
-    Engine modules with compiled code are to be imported and called within. Raises ConfigError if
-    there is no folder to keep the compiled code in.
+    What may have to be compiled is to be called within.
     """
     from numba.core import event
 
@@ -33,13 +30,15 @@ def compiling_is_told() -> Iterator[None]:
         def on_end(self, _: object) -> None:
             pass
 
-    try:
-        with event.install_listener("numba:compile", Teller()):
-            yield
-    except RuntimeError as error:
-        if "cannot cache function" not in str(error):
-            raise
-        raise ConfigError(
+    with event.install_listener("numba:compile", Teller()):
+        yield
+
+
+def no_cache_hint(error: Exception) -> str | None:
+    """What to do if an error means that compiled code can be kept nowhere; None for all others."""
+    if isinstance(error, RuntimeError) and "cannot cache function" in str(error):
+        return (
             "there is no folder to keep compiled code in: neither the installation nor the user's"
             " cache folder can be written; name one in the environment variable NUMBA_CACHE_DIR"
-        ) from error
+        )
+    return None

@@ -1,7 +1,7 @@
 """What nardi tells about a position, as data for JSON."""
 
 import json
-from typing import Any, Final
+from typing import Any
 
 from engine.board import (
     borne_off,
@@ -11,17 +11,15 @@ from engine.board import (
     pip_count,
 )
 from engine.errors import NardiError
-from engine.notation import Position, format_position
+from engine.notation import NOTATIONS, Position, format_position
 
-__all__ = ["NOTATIONS", "identifiers", "json_line", "position_document"]
-
-NOTATIONS: Final = ("xgid", "gnuid", "ogid")
+__all__ = ["identifiers", "json_line", "position_document"]
 
 
 def identifiers(position: Position) -> tuple[dict[str, str | None], dict[str, str]]:
     """The position in every notation, None where one cannot express it, and the reasons why."""
     texts: dict[str, str | None] = {}
-    notes = {}
+    notes: dict[str, str] = {}
     for notation in NOTATIONS:
         try:
             texts[notation] = format_position(position, notation)

@@ -4,8 +4,8 @@ import textwrap
 from typing import Final
 
 from engine.board import BAR, borne_off, opp_borne_off, opp_pip_count, phase, pip_count
-from engine.notation import Position
-from nardi.documents import NOTATIONS, identifiers
+from engine.notation import NOTATIONS, Position
+from nardi.documents import identifiers
 
 __all__ = ["board_text", "position_text", "situation_text"]
 

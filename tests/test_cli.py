@@ -21,9 +21,8 @@ from nardi.commands import plays, show
 ROOT = Path(__file__).resolve().parent.parent
 GNU_START = "4HPwATDgc/ABMA"
 XGID_DICE = "XGID=-b----E-C---eE---c-e----B-:0:0:1:52:0:0:3:0:10"
-# Mover's checker hits on 3 and can go on to safety with 5-2, but not under the Caucasian rule.
+# With 6-2 the checkers on 10 hit on 8 and could go on to 2, but not under the Caucasian rules.
 HIT_AND_HIDE = "0 0 2 0 0 0 0 0 -1 0 2 0 0 0 0 0 0 0 0 -2 0 0 0 0 0 0"
-OTHER_DICE = HIT_AND_HIDE, "26"
 
 Capture = pytest.CaptureFixture[str]
 
@@ -74,13 +73,16 @@ def test_version(capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("command", ["", "show", "plays", "convert"])
-def test_help_ends_with_a_line_to_paste(command: str, capsys: Capture) -> None:
+def test_help_ends_with_a_line_to_paste(
+    command: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert run(*command.split(), "--help") == DONE
     out = capsys.readouterr().out
     assert max(len(line) for line in out.splitlines()) <= 80
     last = out.splitlines()[-1]
-    assert last.startswith("try:  nardi ")
-    assert run(*last.removeprefix("try:  nardi ").split()) == DONE
+    assert last.startswith("try: nardi ")
+    assert run(*last.removeprefix("try: nardi ").split()) == DONE
 
 
 def test_no_command_shows_the_help(capsys: Capture) -> None:
@@ -396,3 +398,14 @@ def test_a_fault_of_ours_is_told_from_bad_input(
     err = capsys.readouterr().err
     assert "ZeroDivisionError" in err
     assert "fault of nardi" in err
+
+
+def test_no_folder_for_compiled_code(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    def fail(_: object) -> int:
+        raise RuntimeError("cannot cache function 'f': no locator available for file 'f.py'")
+
+    monkeypatch.setattr(plays, "run", fail)
+    assert run("plays", "start") == FAILED
+    err = capsys.readouterr().err
+    assert "NUMBA_CACHE_DIR" in err
+    assert "Traceback" not in err

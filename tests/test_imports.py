@@ -19,7 +19,7 @@ ARROWS = {
 }
 # package -> other libraries it may import; peers and plots are optional, so not all are installed
 LIBRARIES = {
-    "engine": {"numpy", "numba"},
+    "engine": {"numpy", "numba", "llvmlite"},  # llvmlite is a part of numba
     "agent": {"numpy", "numba", "safetensors"},
     "train": {"numpy", "numba", "safetensors", "tensorboard", "torch", "tqdm"},
     "eval": {"numpy", "numba", "tqdm", "matplotlib", "bgsage", "gnubg", "gnubg_nn"},

@@ -80,6 +80,6 @@ def test_links_lead_somewhere() -> None:
     assert [target for target in local if not (ROOT / target).exists()] == []
 
 
-def test_width() -> None:
-    wide = [line for block in blocks("console") for line in block.splitlines() if len(line) > 80]
-    assert wide == []
+def test_output_fits_a_terminal() -> None:
+    lines = [line for _, output in examples() for line in output.splitlines()]
+    assert [line for line in lines if len(line) > 80] == []

@@ -13,7 +13,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="write a position in another notation",
         description="Write a position in another notation. What the other notation cannot express"
         " is an error, never left out silently.",
-        epilog="try:  nardi convert 4HPwATDgc/ABMA --to xgid",
+        epilog="try: nardi convert 4HPwATDgc/ABMA --to xgid",
         allow_abbrev=False,
     )
     add_position(parser)

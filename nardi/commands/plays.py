@@ -25,7 +25,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="list the legal plays of a roll under house rules",
         description="List the legal plays of a roll, each distinct result once, in the numbering of"
         " the side on roll.",
-        epilog="try:  nardi plays start --dice 31 --rules caucasian",
+        epilog="try: nardi plays start --dice 31 --rules caucasian",
         allow_abbrev=False,
     )
     add_position(parser)
@@ -35,15 +35,13 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def run(args: argparse.Namespace) -> int:
+    from engine.moves import legal_plays
     from engine.notation import format_play, parse_position, position_rules
     from engine.rules import INTERNATIONAL, parse_switches
+    from nardi.documents import position_document
 
     dice = None if args.dice is None else parse_dice(args.dice)
     switches = parse_switches(args.rules) if args.rules else {}
-
-    with compiling_is_told():
-        from engine.moves import legal_plays
-    from nardi.documents import position_document
 
     def answer(text: str) -> Answer:
         position, roll, notes = _to_play(parse_position(text), dice)

@@ -13,7 +13,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="show a position as a board, with its identifiers in every notation",
         description="Show a position as a board (X is on roll and moves from 24 to 1) with pip"
         " counts, cube and score, and its identifiers in every notation.",
-        epilog="try:  nardi show 4HPwATDgc/ABMA",
+        epilog="try: nardi show 4HPwATDgc/ABMA",
         allow_abbrev=False,
     )
     add_position(parser)
