@@ -181,18 +181,27 @@ def may_end(state: State, rules: Switches) -> bool:
 
 def legal_ends(board: Sequence[int], roll: Sequence[int], rules: Switches) -> frozenset[End]:
     """The ends of all turns that keep every rule: no hiding checker, the obligations met."""
-    return obey_obligations(possible_ends(board, roll, rules))
+    return _ends(*_hashable(board, roll, rules))[1]
 
 
 def possible_ends(board: Sequence[int], roll: Sequence[int], rules: Switches) -> frozenset[End]:
     """The ends of all turns of any length, before the obligations are asked for."""
+    return _ends(*_hashable(board, roll, rules))[0]
+
+
+def _hashable(
+    board: Sequence[int], roll: Sequence[int], rules: Switches
+) -> tuple[Board, tuple[int, int], HouseRules]:
     first, second = roll
     switches = HouseRules(rules.hit_and_hide, rules.hit_then_bear_off)
-    return _possible_ends(tuple(map(int, board)), (int(first), int(second)), switches)
+    return tuple(map(int, board)), (int(first), int(second)), switches
 
 
 @functools.lru_cache(maxsize=64)  # many questions about one position come in a row
-def _possible_ends(board: Board, roll: tuple[int, int], rules: HouseRules) -> frozenset[End]:
+def _ends(
+    board: Board, roll: tuple[int, int], rules: HouseRules
+) -> tuple[frozenset[End], frozenset[End]]:
+    """Possible and legal ends."""
     start = State(board)
     ends = {End((), start)}
     for order in dice_orders(roll):
@@ -200,7 +209,7 @@ def _possible_ends(board: Board, roll: tuple[int, int], rules: HouseRules) -> fr
         for count, die in enumerate(order, start=1):
             layer = {after for state in layer for _, after in one_step(state, die, rules)}
             ends |= {End(order[:count], state) for state in layer if may_end(state, rules)}
-    return frozenset(ends)
+    return frozenset(ends), obey_obligations(ends)
 
 
 def obey_obligations(ends: Iterable[End]) -> frozenset[End]:
@@ -252,7 +261,6 @@ def is_complete_turn(
     the same position; a turn that leaves checkers has to use all that can be used.
     """
     ends = legal_ends(board, roll, rules)
-    results = {end.state.board for end in ends}
     for order in dice_orders(roll):
         if len(steps) > len(order):
             continue
@@ -267,7 +275,11 @@ def is_complete_turn(
         for state in states:
             if End(order[: len(steps)], state) in ends:
                 return True
-            if has_finished(state.board) and state.board in results and may_end(state, rules):
+            if (
+                has_finished(state.board)
+                and may_end(state, rules)
+                and any(end.state.board == state.board for end in ends)
+            ):
                 return True
     return False
 

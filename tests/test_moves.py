@@ -1,21 +1,25 @@
 """engine.moves against golden positions and cases, its interface and its errors."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from engine.board import START
 from engine.errors import IllegalPlayError, NardiError, PositionError
-from engine.moves import legal_afterstates, legal_afterstates_batch, legal_plays, play_steps
-from engine.rules import INTERNATIONAL
+from engine.moves import (
+    TurnContext,
+    legal_afterstates,
+    legal_afterstates_batch,
+    legal_plays,
+    play_steps,
+)
+from engine.rules import INTERNATIONAL, Rules
 from tests.golden_cases import MoveCase, apply_steps, read_golden, short_move_cases
+from tests.move_checks import rows
 from tests.strategies import HOUSE_RULES, START_BOARD
 
 BoardTuple = tuple[int, ...]
-
-
-def rows(array: np.ndarray) -> list[BoardTuple]:
-    """The rows as tuples of ints, in their order."""
-    return [tuple(row) for row in array.tolist()]
 
 
 # --- golden data ---
@@ -96,7 +100,7 @@ def test_an_empty_batch_gives_nothing() -> None:
 
 
 @pytest.mark.parametrize("rules", HOUSE_RULES, ids=str)
-def test_results_belong_to_the_caller_and_arguments_stay_as_they_are(rules) -> None:
+def test_results_belong_to_the_caller_and_arguments_stay_as_they_are(rules: Rules) -> None:
     board = np.array(START_BOARD, dtype=np.int8)
     first = legal_afterstates(board, (6, 4), rules)
     kept = first.copy()
@@ -124,7 +128,7 @@ def test_a_pass_does_not_share_memory_with_the_board() -> None:
 def test_any_whole_numbers_are_boards(dtype: type) -> None:
     plain = [0] * 26
     plain[6], plain[3], plain[0] = 3, 2, 4  # no opposing checker on points: fits unsigned too
-    board = np.array(plain, dtype=dtype)
+    board: Any = np.array(plain, dtype=dtype)
     expected = rows(legal_afterstates(np.array(plain, dtype=np.int8), (6, 5)))
     assert rows(legal_afterstates(board, (6, 5))) == expected
     afterstates, _ = legal_afterstates_batch(board[None], np.array([(6, 5)], dtype=dtype))
@@ -134,7 +138,8 @@ def test_any_whole_numbers_are_boards(dtype: type) -> None:
 def test_lists_and_strided_arrays_are_boards_too() -> None:
     expected = rows(legal_afterstates(START, (4, 2)))
     assert rows(legal_afterstates(list(START_BOARD), [4, 2])) == expected
-    assert rows(legal_afterstates(START_BOARD, np.array([2, 4]))) == expected
+    roll: Any = np.array([2, 4])
+    assert rows(legal_afterstates(START_BOARD, roll)) == expected
     wide = np.zeros((4, 52), dtype=np.int8)
     wide[:, ::2] = START
     rolls = np.full((8, 4), 4, dtype=np.int8)
@@ -149,7 +154,7 @@ def test_lists_and_strided_arrays_are_boards_too() -> None:
 
 
 @pytest.mark.parametrize("rules", HOUSE_RULES, ids=str)
-def test_with_no_legal_play_the_result_is_the_unchanged_board(rules) -> None:
+def test_with_no_legal_play_the_result_is_the_unchanged_board(rules: Rules) -> None:
     board = np.zeros(26, dtype=np.int8)
     board[25], board[13], board[19:25] = 1, 14, -2
     for roll in ((6, 4), (3, 3)):
@@ -166,7 +171,7 @@ def test_with_no_legal_play_the_result_is_the_unchanged_board(rules) -> None:
 
 @pytest.mark.parametrize("rules", HOUSE_RULES, ids=str)
 @pytest.mark.parametrize("loser", ["mover", "opponent"])
-def test_a_finished_game_has_no_legal_plays(rules, loser: str) -> None:
+def test_a_finished_game_has_no_legal_plays(rules: Rules, loser: str) -> None:
     board = np.zeros(26, dtype=np.int8)
     if loser == "mover":
         board[6] = 3
@@ -185,7 +190,7 @@ def test_a_finished_game_has_no_legal_plays(rules, loser: str) -> None:
 # --- faulty boards and rolls ---
 
 
-def faulty_boards() -> list[object]:
+def faulty_boards() -> list[Any]:
     too_many = [0] * 26
     too_many[6], too_many[25], too_many[20] = 14, 2, -1
     negative_bar = [0] * 26
@@ -212,7 +217,7 @@ def faulty_boards() -> list[object]:
 
 @pytest.mark.parametrize("rules", [HOUSE_RULES[0], HOUSE_RULES[-1]], ids=str)
 @pytest.mark.parametrize("board", faulty_boards(), ids=range(12))
-def test_faulty_boards_are_refused(board: object, rules) -> None:
+def test_faulty_boards_are_refused(board: Any, rules: Rules) -> None:
     for call in (
         lambda: legal_afterstates(board, (2, 1), rules),
         lambda: legal_plays(board, (2, 1), rules),
@@ -226,7 +231,7 @@ def test_faulty_boards_are_refused(board: object, rules) -> None:
 @pytest.mark.parametrize(
     "roll", [(0, 1), (1, 7), (-1, 2), (257, 1), (1,), (1, 2, 3), (), (1.0, 2.0), ("1", "2"), None]
 )
-def test_faulty_rolls_are_refused(roll: object) -> None:
+def test_faulty_rolls_are_refused(roll: Any) -> None:
     for call in (
         lambda: legal_afterstates(START, roll),
         lambda: legal_plays(START, roll),
@@ -266,7 +271,7 @@ def test_a_batch_names_the_row_at_fault() -> None:
     ],
     ids=range(10),
 )
-def test_batches_of_wrong_shape_or_type_are_refused(boards: object, rolls: object) -> None:
+def test_batches_of_wrong_shape_or_type_are_refused(boards: Any, rolls: Any) -> None:
     with pytest.raises(PositionError):
         legal_afterstates_batch(boards, rolls)
 
@@ -316,20 +321,19 @@ def test_plays_that_are_no_complete_turn_are_refused(steps: tuple[tuple[int, int
         7,
     ],
 )
-def test_what_is_no_list_of_steps_gives_our_error(steps: object) -> None:
+def test_what_is_no_list_of_steps_gives_our_error(steps: Any) -> None:
     with pytest.raises(NardiError):
         play_steps(START, (3, 1), steps)
 
 
 def test_steps_may_be_lists_or_an_array() -> None:
     expected = apply_steps(START_BOARD, ((8, 5), (6, 5)))
-    for steps in ([[8, 5], [6, 5]], np.array([[6, 5], [8, 5]]), [(6, 5), (8, 5)]):
+    forms: list[Any] = [[[8, 5], [6, 5]], np.array([[6, 5], [8, 5]]), [(6, 5), (8, 5)]]
+    for steps in forms:
         assert tuple(play_steps(START, (3, 1), steps).tolist()) == expected
 
 
 def test_the_context_of_a_turn_changes_nothing_in_short_nardi() -> None:
-    from engine.moves import TurnContext
-
     context = TurnContext(first_turn=True, player="second", opponent_first_roll=(6, 2))
     np.testing.assert_array_equal(
         legal_afterstates(START, (5, 5), INTERNATIONAL, context), legal_afterstates(START, (5, 5))

@@ -1,0 +1,245 @@
+"""engine.moves against the reference generator and outside programs on random positions.
+
+Positions come from random games of several styles and from construction (see strategies.py).
+A mismatch prints the position as 26 ints, the roll and both differences of the sets.
+"""
+
+import itertools
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from engine.errors import IllegalPlayError
+from engine.moves import legal_plays, play_steps
+from engine.rules import Rules
+from tests import reference_rules
+from tests.conftest import SEED
+from tests.move_checks import board_array, describe, engine_plays, reference_differences
+from tests.strategies import (
+    CONSTRUCTED_KINDS,
+    HOUSE_RULES,
+    ORDERED_ROLLS,
+    constructed_board,
+    mixed_boards,
+    random_roll,
+    self_play_boards,
+)
+
+BoardTuple = tuple[int, ...]
+Roll = tuple[int, int]
+Position = tuple[BoardTuple, Roll]
+
+
+def positions_of(games: Iterator[Position], count: int) -> list[Position]:
+    return list(itertools.islice(games, count))
+
+
+def with_contact_at_home(rng: np.random.Generator, count: int) -> list[Position]:
+    """Positions in which a hit, hiding and bearing off can meet in one turn, often with doubles."""
+    kinds = itertools.cycle(["last_checkers", "bear_off", "spread", "both_bars"])
+    positions = []
+    for kind in itertools.islice(kinds, count):
+        roll = random_roll(rng)
+        if rng.random() < 0.3:
+            roll = (roll[0], roll[0])
+        positions.append((constructed_board(rng, kind), roll))
+    return positions
+
+
+# --- the reference ---
+
+
+def test_international_rules_against_the_reference(rng: np.random.Generator) -> None:
+    differences = reference_differences(positions_of(mixed_boards(rng), 2000))
+    assert not differences, "\n".join(differences[:5])
+
+
+@pytest.mark.parametrize("rules", HOUSE_RULES[1:], ids=str)
+def test_house_rules_against_the_reference(rules: Rules, rng: np.random.Generator) -> None:
+    positions = positions_of(mixed_boards(rng), 150) + with_contact_at_home(rng, 300)
+    differences = reference_differences(positions, rules)
+    assert not differences, "\n".join(differences[:5])
+    plain = engine_plays(positions)
+    changed = sum(a != b for a, b in zip(plain, engine_plays(positions, rules), strict=True))
+    assert changed >= 10, "too few positions in which the house rule matters"
+
+
+def step_candidates(board: BoardTuple, die: int) -> list[tuple[int, int]]:
+    """Every step of one die from a place that holds an own checker, now or later in the turn."""
+    places = {place for place in range(1, 26) if board[place] > 0}
+    places |= {place - other for place in places for other in range(1, 7) if place > other}
+    return [(place, max(place - die, 0)) for place in sorted(places)]
+
+
+@pytest.mark.parametrize("rules", HOUSE_RULES, ids=str)
+def test_ordered_steps_are_judged_like_the_reference(
+    rules: Rules, rng: np.random.Generator
+) -> None:
+    """Every sequence of none, one or two steps on small boards, both orders of the dice."""
+    n_accepted = n_refused = 0
+    for kind in ("last_checkers", "last_checkers", "bear_off", "scatter", "both_bars"):
+        board, roll = constructed_board(rng, kind), random_roll(rng)
+        while roll[0] == roll[1]:
+            roll = random_roll(rng)
+        one = step_candidates(board, roll[0]), step_candidates(board, roll[1])
+        sequences: set[tuple[tuple[int, int], ...]] = {(), *((step,) for step in one[0] + one[1])}
+        sequences |= set(itertools.product(*one)) | set(itertools.product(*one[::-1]))
+        for steps in sorted(sequences):
+            expected = reference_rules.is_complete_turn(board, roll, steps, rules)
+            assert accepts(board, roll, steps, rules) == expected, (board, roll, steps)
+            n_accepted += expected
+            n_refused += not expected
+    assert n_accepted >= 5
+    assert n_refused > 100
+
+
+@pytest.mark.parametrize("rules", HOUSE_RULES, ids=str)
+def test_ordered_steps_of_doubles_are_judged_like_the_reference(
+    rules: Rules, rng: np.random.Generator
+) -> None:
+    """Legal turns, the same steps in other orders, cut short, and with a step exchanged."""
+    n_accepted = n_refused = 0
+    for kind in ("last_checkers", "scatter", "bear_off"):
+        board, die = constructed_board(rng, kind), int(rng.integers(1, 4))
+        roll = (die, die)
+        _, legal = legal_plays(board_array(board), roll, rules)
+        tried: set[tuple[tuple[int, int], ...]] = set()
+        for number in rng.choice(len(legal), size=min(6, len(legal)), replace=False):
+            steps = legal[int(number)]
+            tried |= {steps, steps[:-1], steps[1:], *itertools.permutations(steps)}
+            for place, step in itertools.product(range(len(steps)), step_candidates(board, die)):
+                tried.add((*steps[:place], step, *steps[place + 1 :]))
+        for steps in sorted(tried):
+            expected = reference_rules.is_complete_turn(board, roll, steps, rules)
+            assert accepts(board, roll, steps, rules) == expected, (board, roll, steps)
+            n_accepted += expected
+            n_refused += not expected
+    assert n_accepted >= 4
+    assert n_refused > 50
+
+
+def accepts(board: BoardTuple, roll: Roll, steps: Sequence[tuple[int, int]], rules: Rules) -> bool:
+    try:
+        play_steps(board_array(board), roll, steps, rules)
+    except IllegalPlayError:
+        return False
+    return True
+
+
+# --- outside programs ---
+
+
+def gnubg_positions(board: BoardTuple, roll: Roll) -> set[BoardTuple]:
+    """By gnubg_nn: two lists of 24 points and a bar, the opponent's first, each in own numbering.
+
+    It answers with keys of positions, and with an empty tuple if there is no play.
+    """
+    gnubg_nn = pytest.importorskip("gnubg_nn", reason="gnubg_nn is not installed")
+    opp = [max(-board[25 - point], 0) for point in range(1, 25)] + [board[0]]
+    own = [max(board[point], 0) for point in range(1, 25)] + [board[25]]
+    found = set()
+    for key in gnubg_nn.moves([opp, own], *roll):
+        opp_after, own_after = gnubg_nn.boardfromkey(key)
+        points = [own_after[n] - opp_after[23 - n] for n in range(24)]
+        found.add((opp_after[24], *points, own_after[24]))
+    return found or {board}
+
+
+def bgsage_positions(board: BoardTuple, roll: Roll) -> set[BoardTuple]:
+    """By bgsage, which has our layout and answers with the unchanged board if there is no play.
+
+    Where the mover could finish with fewer dice than can be used (a longer turn hits on the
+    way), it allows both. Exactly these positions are taken out; one more or less is a mismatch.
+    """
+    bgsage = pytest.importorskip("bgsage", reason="bgsage is not installed")
+    found = {tuple(after) for after in bgsage.possible_moves(list(board), *roll)}
+    return found - reference_rules.early_finishes(board, roll)
+
+
+OUTSIDE: dict[str, Callable[[BoardTuple, Roll], set[BoardTuple]]] = {
+    "gnubg_nn": gnubg_positions,
+    "bgsage": bgsage_positions,
+}
+
+
+def outside_differences(name: str, positions: Sequence[Position]) -> list[str]:
+    differences = []
+    for (board, roll), found in zip(positions, engine_plays(positions), strict=True):
+        expected = OUTSIDE[name](board, roll)
+        if set(found) != expected:
+            differences.append(describe(board, roll, found, expected, source=name))
+    return differences
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_international_rules_against_outside_programs(name: str, rng: np.random.Generator) -> None:
+    pytest.importorskip(name, reason=f"{name} is not installed")
+    positions = positions_of(mixed_boards(rng), 1000)
+    differences = outside_differences(name, positions)
+    assert not differences, "\n".join(differences[:5])
+
+
+def test_early_finish_is_the_only_thing_bgsage_sees_otherwise(rng: np.random.Generator) -> None:
+    """The exception is not empty, and it is about turns that end the game with one die."""
+    bgsage = pytest.importorskip("bgsage", reason="bgsage is not installed")
+    n_exceptions = 0
+    for _ in range(1500):
+        board, roll = constructed_board(rng, "last_checkers"), random_roll(rng)
+        raw = {tuple(after) for after in bgsage.possible_moves(list(board), *roll)}
+        [ours] = engine_plays([(board, roll)])
+        extra = raw - set(ours)
+        assert extra <= reference_rules.early_finishes(board, roll)
+        assert set(ours) <= raw
+        n_exceptions += bool(extra)
+        for after in extra:
+            assert reference_rules.has_finished(after)
+            assert not all(reference_rules.has_finished(legal) for legal in ours) or any(
+                legal[0] > after[0] for legal in ours
+            )
+    assert n_exceptions > 0
+
+
+# --- the large one ---
+
+
+def compare_one_share(job: tuple[int, int]) -> list[str]:
+    """All comparisons of one share of the positions, in a process of its own."""
+    share, count = job
+    rng = np.random.default_rng([SEED, 100_000, share])
+    games = self_play_boards(rng)
+    constructed = itertools.cycle(CONSTRUCTED_KINDS)
+    differences = []
+    for _ in range(count // 1000):
+        positions = positions_of(games, 750)
+        positions += [
+            (constructed_board(rng, next(constructed)), random_roll(rng)) for _ in range(250)
+        ]
+        differences += reference_differences(positions)
+        for name in OUTSIDE:
+            try:
+                differences += outside_differences(name, positions)
+            except pytest.skip.Exception:
+                continue
+        differences += reference_differences(positions[700:800], HOUSE_RULES[1 + share % 5])
+    return differences
+
+
+@pytest.mark.slow
+def test_100_000_positions_against_the_reference_and_outside_programs() -> None:
+    jobs = [(share, 10_000) for share in range(10)]
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        differences = [line for found in pool.map(compare_one_share, jobs, 1) for line in found]
+    assert not differences, "\n".join(differences[:5])
+
+
+@pytest.mark.slow
+def test_every_roll_of_some_hundred_positions_under_every_mixture(
+    rng: np.random.Generator,
+) -> None:
+    boards = [board for board, _ in positions_of(mixed_boards(rng), 120)]
+    positions = [(board, roll) for board in boards for roll in ORDERED_ROLLS]
+    for rules in HOUSE_RULES:
+        differences = reference_differences(positions, rules)
+        assert not differences, "\n".join(differences[:5])
