@@ -11,6 +11,7 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import NoReturn
 
 from engine.errors import NardiError
 from nardi import __version__
@@ -48,9 +49,18 @@ run, 130 interrupted."""
 _EPILOG = "try: nardi plays start --dice 31"
 
 
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaint about stray words tells the usual reason."""
+
+    def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized arguments:"):
+            message += " (a position with blanks in it needs quotes)"
+        super().error(message)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line; the chosen command's function is in `args.run`."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="nardi",
         description=_DESCRIPTION,
         epilog=_EPILOG,

@@ -36,9 +36,9 @@ def answer_all(args: argparse.Namespace, answer: Callable[[str], Answer]) -> int
     the exit code 2 in the end; blank lines give nothing. Raises NardiError for a single position.
     """
     if args.position == "-":
-        return _answer_lines(answer)
+        return _answer_lines(args.command, answer)
     result = answer(args.position)
-    _tell(result.notes, "note")
+    _tell(result.notes, f"nardi {args.command}: note")
     if args.json:
         from nardi.documents import json_line
 
@@ -48,7 +48,7 @@ def answer_all(args: argparse.Namespace, answer: Callable[[str], Answer]) -> int
     return 0
 
 
-def _answer_lines(answer: Callable[[str], Answer]) -> int:
+def _answer_lines(command: str, answer: Callable[[str], Answer]) -> int:
     from engine.errors import NardiError
     from nardi.documents import json_line
 
@@ -61,7 +61,7 @@ def _answer_lines(answer: Callable[[str], Answer]) -> int:
         try:
             result = answer(text)
             document = result.document
-            _tell(result.notes, f"line {number}")
+            _tell(result.notes, f"nardi {command}: note: line {number}")
         except NardiError as error:
             document = {"error": str(error), "error_type": type(error).__name__}
             code = 2
@@ -72,4 +72,4 @@ def _answer_lines(answer: Callable[[str], Answer]) -> int:
 
 def _tell(notes: Sequence[str], label: str) -> None:
     for message in notes:
-        print(f"nardi: {label}: {message}", file=sys.stderr)
+        print(f"{label}: {message}", file=sys.stderr)

@@ -16,7 +16,7 @@ __all__ = ["add_parser", "parse_dice", "run"]
 _RULES_HELP = """\
 house rules: international, caucasian or arena, and switches as name=value, separated by commas,
 such as caucasian,jacoby=true; later ones win. What the position itself tells (Jacoby, match,
-largest cube) holds unless it is said here."""
+largest cube) holds unless it is said here. All switches: docs/rules.md"""
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
