@@ -403,7 +403,7 @@ class GameState:
     def _why_not_now(self, action: object) -> str:
         name = type(action).__name__
         if not isinstance(action, Action):
-            return f"'{action!r}' is not an action"
+            return f"'{action}' is not an action"
         return f"{name} is not possible now: {EXPECTED[self.phase]}"
 
     def _with(self, **changes: Any) -> "GameState":
