@@ -1,4 +1,4 @@
-"""Compiled plays of one position and of many, with or without bans; `engine.moves` checks for it."""
+"""Compiled plays of one position and of many, with or without bans; checked in `engine.moves`."""
 
 import numpy as np
 from numba import njit
@@ -6,7 +6,7 @@ from numba import njit
 from engine.house_moves import find_house_plays, may_bite
 from engine.short_moves import find_codes, new_scratch, write_afterstates
 
-__all__ = ["plays_of_many", "plays_of_one"]
+__all__ = ["first_fault", "plays_of_many", "plays_of_one"]
 
 
 @njit(cache=True, nogil=True)
@@ -28,18 +28,45 @@ def plays_of_one(board, die_a, die_b, ban_hide, bear_off_ban):
 
 
 @njit(cache=True, nogil=True)
-def plays_of_many(boards, rolls, ban_hide, bear_off_ban, rows_expected):
-    """Afterstates `(M, 26)` int8 of all positions one after another, offsets `(B + 1,)` int64."""
-    n_boards = len(boards)
-    out = np.empty((max(n_boards * rows_expected, 1), 26), dtype=np.int8)
-    offsets = np.empty(n_boards + 1, dtype=np.int64)
-    offsets[0] = 0
+def first_fault(boards, rolls):
+    """Number of the first row that is not a running game with a roll; -1 if all of them are.
+
+    boards: `(B, 26)`, rolls: `(B, 2)`, whole numbers of any kind.
+    """
+    for i in range(len(boards)):
+        own = 0
+        opponent = np.int64(boards[i, 0])
+        good = 0 <= boards[i, 0] <= 15 and 0 <= boards[i, 25] <= 15
+        for slot in range(1, 26):
+            n = np.int64(boards[i, slot])
+            good = good and -15 <= n <= 15
+            own += max(n, 0)
+            opponent += max(-n, 0)
+        good = good and 0 < own <= 15 and 0 < opponent <= 15
+        if boards[i, 0] > 0 and boards[i, 25] > 0:
+            both_closed = True  # nobody could ever move again
+            for point in range(1, 7):
+                both_closed = both_closed and boards[i, point] >= 2 and boards[i, 25 - point] <= -2
+            good = good and not both_closed
+        good = good and 1 <= rolls[i, 0] <= 6 and 1 <= rolls[i, 1] <= 6
+        if not good:
+            return i
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def plays_of_many(boards, rolls, ban_hide, bear_off_ban, first_board, out, offsets):
+    """Write the afterstates of positions from `first_board` on, as far as they fit into `out`.
+
+    offsets: `(B + 1,)` int64, known up to first_board; filled as far as is written. Returns the
+    first position that is not done (B at the end) and the room it needs.
+    """
     w = np.empty(26, dtype=np.int64)
     scratch = new_scratch()
     codes = scratch[1]
     has_bans = ban_hide or bear_off_ban != 0
-    first = 0
-    for i in range(n_boards):
+    row = offsets[first_board]
+    for i in range(first_board, len(boards)):
         for slot in range(26):
             w[slot] = boards[i, slot]
         die_a = np.int64(rolls[i, 0])
@@ -51,17 +78,15 @@ def plays_of_many(boards, rolls, ban_hide, bear_off_ban, rows_expected):
         else:
             rows = out
             n = find_codes(w, high, low, scratch)
-        if first + max(n, 1) > len(out):
-            bigger = np.empty((2 * len(out) + n, 26), dtype=np.int8)
-            bigger[:first] = out[:first]
-            out = bigger
+        if row + max(n, 1) > len(out):
+            return i, max(n, 1)
         if n == 0:
-            out[first] = boards[i]
+            out[row] = boards[i]
             n = 1
         elif house:
-            out[first : first + n] = rows[:n]
+            out[row : row + n] = rows[:n]
         else:
-            write_afterstates(boards[i], high, low, codes, n, out, first)
-        first += n
-        offsets[i + 1] = first
-    return out[:first], offsets
+            write_afterstates(boards[i], high, low, codes, n, out, row)
+        row += n
+        offsets[i + 1] = row
+    return len(boards), 0

@@ -13,8 +13,6 @@ The kernels trust their input, as there.
 import numpy as np
 from numba import njit
 
-from engine.short_moves import _rear_point
-
 __all__ = ["BAN_HITTER", "BAN_HOME_HIT", "find_house_plays", "may_bite"]
 
 BAN_HITTER = 1
@@ -28,6 +26,15 @@ _HIDING = 2
 _SOURCE_BITS = 5
 _STEPS_SHIFT = 20
 _LOW_FIRST = 1 << 23
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _rear_point(w):
+    """Highest point that holds a checker of the mover (25 = bar); 0 if there is none."""
+    point = 25
+    while point > 0 and w[point] <= 0:
+        point -= 1
+    return point
 
 
 @njit(cache=True, nogil=True)
@@ -150,7 +157,7 @@ def find_house_plays(w, die_a, die_b, ban_hide, bear_off_ban):
             die = high if (level == 0) == (order == 0) else low
             moved = False
             if level < n_dice:
-                rear = _rear_point(w, 25)
+                rear = _rear_point(w)
                 while point[level] > 0:
                     p = point[level]
                     k = kind[level]

@@ -23,6 +23,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from engine.bits import count_bits, highest_bit, lowest_bit
+
 __all__ = [
     "CODE_NO_PLAY",
     "MAX_PLAYS",
@@ -55,7 +57,12 @@ CODE_NO_PLAY = 0
 _WEIGHT = np.array([5 ** (25 - slot) for slot in range(26)], dtype=np.int64)
 _WEIGHT_HIT = _WEIGHT[0]
 
-_RUN = 16  # insertion-sorted runs of the merge sort; 12 to 24 measured equal
+_BAR_BIT = 1 << 25
+_PLACE_BITS = 15  # MAX_PLAYS fits
+_PLACE_MASK = (1 << _PLACE_BITS) - 1
+_BEYOND_HOME = 1 << 7  # a set of points below this lies in the home board
+
+_RUN = 48  # plays sorted by comparing all pairs before merging starts; 32 to 64 measured equal
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -92,19 +99,33 @@ def apply_code(row, code, high, low):
 
 
 @njit(cache=True, nogil=True)
+def _sort_run(keys, codes, spare_keys, spare_codes, n):
+    """Sort a short list: each key goes to the place that the number of smaller keys tells.
+
+    Comparing all pairs is what the compiler turns into a few vector instructions, as long as the
+    loop runs from 0 to n.
+    """
+    for i in range(n):
+        key = keys[i]
+        rank = 0
+        for j in range(n):
+            rank += keys[j] < key
+        spare_keys[rank] = key
+        spare_codes[rank] = codes[i]
+    for i in range(n):
+        keys[i] = spare_keys[i]
+        codes[i] = spare_codes[i]
+
+
+@njit(cache=True, nogil=True)
 def _sort(keys, codes, spare_keys, spare_codes, n):
-    """Sort the first n keys upwards and their codes with them: insertion runs, then merges."""
+    """Sort the first n distinct keys upwards and their codes with them: short runs, then merges."""
+    if n <= _RUN:
+        _sort_run(keys, codes, spare_keys, spare_codes, n)
+        return
     for start in range(0, n, _RUN):
-        for i in range(start + 1, min(start + _RUN, n)):
-            key = keys[i]
-            code = codes[i]
-            j = i - 1
-            while j >= start and keys[j] > key:
-                keys[j + 1] = keys[j]
-                codes[j + 1] = codes[j]
-                j -= 1
-            keys[j + 1] = key
-            codes[j + 1] = code
+        length = min(_RUN, n - start)
+        _sort_run(keys[start:], codes[start:], spare_keys, spare_codes, length)
     width = _RUN
     while width < n:
         for start in range(0, n, 2 * width):
@@ -121,29 +142,52 @@ def _sort(keys, codes, spare_keys, spare_codes, n):
                     spare_keys[i] = keys[right]
                     spare_codes[i] = codes[right]
                     right += 1
-        keys[:n] = spare_keys[:n]
-        codes[:n] = spare_codes[:n]
+        for i in range(n):
+            keys[i] = spare_keys[i]
+            codes[i] = spare_codes[i]
         width *= 2
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _may_step(w, source, die, rear):
-    """Whether one step is legal now: w board, rear the highest point (25 = bar) of the mover."""
-    if w[source] <= 0 or (rear == 25 and source != 25):
-        return False
-    target = source - die
-    if target > 0:
-        return w[target] >= -1
-    return rear <= 6 and (target == 0 or source == rear)
+@njit(cache=True, nogil=True)
+def _sort_and_drop_equal(keys, codes, n):
+    """Sort a short list, keep one play of each run of equal keys; returns how many are kept.
+
+    By insertion: the lists of `_any_field`, bar and bear-off plays, have six entries on average.
+    """
+    kept = 0
+    for i in range(n):
+        key = keys[i]
+        code = codes[i]
+        j = kept
+        while j > 0 and keys[j - 1] > key:
+            j -= 1
+        if j > 0 and keys[j - 1] == key:
+            continue
+        for k in range(kept, j, -1):
+            keys[k] = keys[k - 1]
+            codes[k] = codes[k - 1]
+        keys[j] = key
+        codes[j] = code
+        kept += 1
+    return kept
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _rear_point(w, start):
-    """Highest point from `start` down that holds a checker of the mover; 0 if there is none."""
-    point = start
-    while point > 0 and w[point] <= 0:
-        point -= 1
-    return point
+def _sources(own, landing, die):
+    """Points a step by `die` may start from now, as a set.
+
+    own: points with a checker of the mover; landing: points not closed to him.
+    """
+    if own & _BAR_BIT:
+        return _BAR_BIT & (landing << die)
+    sources = own & (landing << die)
+    if own < _BEYOND_HOME:
+        die_bit = 1 << die
+        if own & die_bit:
+            sources |= die_bit
+        elif own != 0 and own < die_bit:
+            sources |= 1 << highest_bit(own)
+    return sources
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -158,287 +202,339 @@ def _step_key(w, source, target):
 
 
 @njit(cache=True, nogil=True)
-def _open_field(w, high, low, keys, codes, sources):
-    """Two different dice, nobody on the bar, no bear-off within reach of the turn."""
+def _open_field(w, own, landing, high, low, keys, codes, low_keys):
+    """Two different dice, nobody on the bar, no bear-off within reach of the turn.
+
+    low_keys: `(26,)` int64 scratch.
+    """
     n = 0
-    n_low = 0
-    for q in range(low + 1, 25):
-        if w[q] > 0 and w[q - low] >= -1:
-            sources[n_low] = q
-            n_low += 1
-    n_high = 0
-    for p in range(high + 1, 25):
-        if w[p] <= 0:
-            continue
-        landing = p - high
-        at_landing = w[landing]
-        # One checker makes both steps.
-        target = landing - low
-        if target > 0 and w[target] >= -1:
-            at_other = w[p - low]
-            key = _step_key(w, p, target)
-            high_first = _TWO_STEPS | p | (landing << _SOURCE_BITS)
-            low_first = _TWO_STEPS | p | ((p - low) << _SOURCE_BITS) | _LOW_FIRST
-            if at_landing >= 0 or at_other >= 0:
-                keys[n] = key
-                codes[n] = high_first if at_landing >= 0 else low_first
-                n += 1
-            if at_landing == -1:
-                keys[n] = key + _WEIGHT[landing] + _WEIGHT_HIT
-                codes[n] = high_first
-                n += 1
-            if at_other == -1:
-                keys[n] = key + _WEIGHT[p - low] + _WEIGHT_HIT
-                codes[n] = low_first
-                n += 1
-        # Two checkers make a step each.
-        if at_landing < -1:
-            continue
-        n_high += 1
-        key_high = _step_key(w, p, landing)
-        for i in range(n_low):
-            q = sources[i]
-            to = q - low
-            # A step from the other's landing point is one checker's double step, listed above.
-            if q == landing or to == p or (q == p and w[p] < 2):
-                continue
-            key = key_high + _WEIGHT[to] - _WEIGHT[q]
-            if w[to] == -1 and to != landing:
-                key += _WEIGHT[to] + _WEIGHT_HIT
+    by_high = own & (landing << high)
+    by_low = own & (landing << low)
+    mask = by_low
+    while mask:
+        q = lowest_bit(mask)
+        mask &= mask - 1
+        low_keys[q] = _step_key(w, q, q - low)
+    # One checker makes both steps.
+    mask = (by_high | by_low) & (landing << (high + low))
+    while mask:
+        p = lowest_bit(mask)
+        mask &= mask - 1
+        at_high = w[p - high]
+        at_low = w[p - low]
+        key = _step_key(w, p, p - high - low)
+        high_first = _TWO_STEPS | p | ((p - high) << _SOURCE_BITS)
+        low_first = _TWO_STEPS | p | ((p - low) << _SOURCE_BITS) | _LOW_FIRST
+        if at_high >= 0 or at_low >= 0:
             keys[n] = key
-            codes[n] = _TWO_STEPS | p | (q << _SOURCE_BITS)
+            codes[n] = high_first if at_high >= 0 else low_first
+            n += 1
+        if at_high == -1:
+            keys[n] = key + _WEIGHT[p - high] + _WEIGHT_HIT
+            codes[n] = high_first
+            n += 1
+        if at_low == -1:
+            keys[n] = key + _WEIGHT[p - low] + _WEIGHT_HIT
+            codes[n] = low_first
+            n += 1
+    # Two checkers make a step each; a step from the other's landing point is listed above.
+    mask = by_high
+    while mask:
+        p = lowest_bit(mask)
+        mask &= mask - 1
+        target = p - high
+        key = _step_key(w, p, target)
+        code = _TWO_STEPS | p
+        partners = by_low & ~(1 << target) & ~(1 << (p + low))
+        if w[p] == 1:
+            partners &= ~(1 << p)
+        if w[target] == -1 and partners & (1 << (target + low)):
+            # Both land on the blot; it is hit once.
+            q = target + low
+            partners &= ~(1 << q)
+            keys[n] = key + _WEIGHT[target] - _WEIGHT[q]
+            codes[n] = code | (q << _SOURCE_BITS)
+            n += 1
+        while partners:
+            q = lowest_bit(partners)
+            partners &= partners - 1
+            keys[n] = key + low_keys[q]
+            codes[n] = code | (q << _SOURCE_BITS)
             n += 1
     if n > 0:
         return n
-    die = high if n_high > 0 else low
-    order = 0 if n_high > 0 else _LOW_FIRST
-    for p in range(die + 1, 25):
-        if w[p] > 0 and w[p - die] >= -1:
-            keys[n] = _step_key(w, p, p - die)
-            codes[n] = _ONE_STEP | p | order
-            n += 1
+    die = high if by_high else low
+    code = _ONE_STEP if by_high else _ONE_STEP | _LOW_FIRST
+    mask = by_high if by_high else by_low
+    while mask:
+        p = lowest_bit(mask)
+        mask &= mask - 1
+        keys[n] = _step_key(w, p, p - die)
+        codes[n] = code | p
+        n += 1
     return n
 
 
 @njit(cache=True, nogil=True)
-def _any_field(w, high, low, keys, codes):
+def _any_field(w, own, landing, high, low, keys, codes):
     """Two different dice in any position: both orders, played out; may hold duplicates."""
     n = 0
     longest = 0
     single_order = 0
-    first_rear = _rear_point(w, 25)
     for order in range(2):
         first, second = (high, low) if order == 0 else (low, high)
         flag = 0 if order == 0 else _LOW_FIRST
-        for p in range(first_rear, 0, -1):
-            if not _may_step(w, p, first, first_rear):
-                continue
+        mask = _sources(own, landing, first)
+        while mask:
+            p = lowest_bit(mask)
+            mask &= mask - 1
             target = p - first
             key = _step_key(w, p, target)
+            own_then = own if w[p] > 1 else own & ~(1 << p)
             hit = target > 0 and w[target] == -1
-            w[p] -= 1
             if target > 0:
-                w[target] = 1 if hit else w[target] + 1
-            rear = _rear_point(w, first_rear)
-            for q in range(rear, 0, -1):
-                if not _may_step(w, q, second, rear):
-                    continue
+                own_then |= 1 << target
+            if hit:
+                w[target] = 1
+            next_mask = _sources(own_then, landing, second)
+            if next_mask:
                 if longest < 2:
                     longest = 2
                     n = 0
-                keys[n] = key + _step_key(w, q, q - second)
-                codes[n] = _TWO_STEPS | p | (q << _SOURCE_BITS) | flag
-                n += 1
             # Where the larger die can be played alone, the smaller one alone may not.
-            if longest == 0 or (longest == 1 and single_order == order):
+            elif longest == 0 or (longest == 1 and single_order == order):
                 longest = 1
                 single_order = order
                 keys[n] = key
                 codes[n] = _ONE_STEP | p | flag
                 n += 1
-            w[p] += 1
-            if target > 0:
-                w[target] = -1 if hit else w[target] - 1
+            while next_mask:
+                q = lowest_bit(next_mask)
+                next_mask &= next_mask - 1
+                keys[n] = key + _step_key(w, q, q - second)
+                codes[n] = _TWO_STEPS | p | (q << _SOURCE_BITS) | flag
+                n += 1
+            if hit:
+                w[target] = -1
     return n
 
 
 @njit(cache=True, nogil=True)
-def _drop_equal(keys, codes, n):
-    """Keep the first of every run of equal sorted keys; returns how many are left."""
-    kept = 0
-    for i in range(n):
-        if kept == 0 or keys[i] != keys[kept - 1]:
-            keys[kept] = keys[i]
-            codes[kept] = codes[i]
-            kept += 1
-    return kept
+def _doublet_field(w, own, landing, die, codes, hit_codes, stack):
+    """Plays of a double that use all four steps, no bear-off within reach, in order of the boards.
+
+    What is found are multisets of source points, the lowest point first. A step from a point with
+    no checker left needs one that arrives there, so it leaves a debt: a step from `die` points
+    further back, still to be chosen. Debts are due in the order they are made. Lower source points
+    make larger boards, and so does a hit before anything else; that is the order of the loops, and
+    of the lists by number of hits that are joined at the end.
+
+    hit_codes: `(4, MAX_PLAYS)` int64 scratch; stack: `(4, MAX_PLAYS)` int64 scratch. w changes and
+    is put back. Returns 0 if no play has four steps.
+    """
+    on_bar = w[25]
+    entry = 25 - die
+    if on_bar:
+        if not landing >> entry & 1:
+            return 0
+        on_bar = min(on_bar, 4)
+    n_steps = 4 - on_bar
+    bar_code = 4 << _STEPS_SHIFT
+    for step in range(on_bar):
+        bar_code |= 25 << (_SOURCE_BITS * step)
+    if n_steps == 0:
+        codes[0] = bar_code
+        return 1
+    blots = 0
+    for slot in range(1, 25):
+        blots |= (w[slot] == -1) << slot
+    bar_hit = on_bar != 0 and (blots >> entry & 1) != 0
+    at_entry = w[entry]
+    if on_bar:
+        w[entry] = on_bar + max(at_entry, 0)
+        own = (own & ~_BAR_BIT) | 1 << entry
+    open_sources = landing << die & _BAR_BIT - 1
+    stocked = own & open_sources
+    reachable = own
+    for _ in range(3):
+        reachable |= (reachable & open_sources) >> die
+    sources = reachable & open_sources
+
+    lowest = stack[0]  # masks of the sources still to be tried on each level
+    chosen = stack[1]
+    debts = stack[2]  # points owed, 5 bits each, the first due lowest
+    counts = stack[3]  # steps from the point chosen last; number of debts from bit 8 up
+    n = 0
+    n_by_hits = np.int64(0)  # plays with 1, 2, 3 and 4 hits, _PLACE_BITS each
+    level = 0
+    lowest[0] = sources
+    debts[0] = 0
+    counts[0] = 0
+    previous = 0
+    while True:
+        last = level == n_steps - 1
+        owed = debts[level]
+        n_owed = counts[level] >> 8
+        mask = lowest[level]
+        if last:
+            # Nothing may be owed after this step: it starts where a checker is left.
+            mask &= stocked
+            if n_owed:
+                mask &= 1 << (owed & _SOURCE_MASK)
+            if previous and (counts[level] & 255) >= w[previous]:
+                mask &= ~(1 << previous)
+            code = bar_code
+            for step in range(level):
+                code |= chosen[step] << (_SOURCE_BITS * (3 - step))
+            shift = _SOURCE_BITS * on_bar
+            if blots == 0:
+                while mask:
+                    point = highest_bit(mask)
+                    mask ^= 1 << point
+                    codes[n] = code | (point << shift)
+                    n += 1
+            else:
+                hit = blots & (1 << entry) if bar_hit else 0
+                for step in range(level):
+                    hit |= blots & (1 << (chosen[step] - die))
+                while mask:
+                    point = highest_bit(mask)
+                    mask ^= 1 << point
+                    n_hits = count_bits(hit | (blots & (1 << (point - die))))
+                    if n_hits == 0:
+                        codes[n] = code | (point << shift)
+                        n += 1
+                    else:
+                        row = n_hits - 1
+                        place = n_by_hits >> (_PLACE_BITS * row) & _PLACE_MASK
+                        hit_codes[row, place] = code | (point << shift)
+                        n_by_hits += np.int64(1) << (_PLACE_BITS * row)
+            mask = 0
+        elif mask:
+            point = highest_bit(mask)
+            lowest[level] = mask ^ (1 << point)
+            steps_here = (counts[level] & 255) + 1 if point == previous else 1
+            if n_owed and point == owed & _SOURCE_MASK:
+                owed >>= _SOURCE_BITS
+                n_owed -= 1
+            if steps_here > w[point]:
+                if point + die > 24 or not sources >> (point + die) & 1:
+                    continue
+                owed |= (point + die) << (_SOURCE_BITS * n_owed)
+                n_owed += 1
+            if n_owed > n_steps - level - 1:
+                continue
+            chosen[level] = point
+            level += 1
+            debts[level] = owed
+            counts[level] = steps_here | n_owed << 8
+            mask = sources & -(1 << point)
+            if n_owed:
+                mask &= (2 << (owed & _SOURCE_MASK)) - 1
+            lowest[level] = mask
+            previous = point
+            continue
+        if level == 0:
+            break
+        level -= 1
+        previous = chosen[level - 1] if level else 0
+    w[entry] = at_entry
+    for row in range(4):
+        for i in range(n_by_hits >> (_PLACE_BITS * row) & _PLACE_MASK):
+            codes[n] = hit_codes[row, i]
+            n += 1
+    return n
 
 
-# Key of a play of a double. Without bear-offs the boards order as (number of hits, number of steps
-# from point 1, from point 2, ...): that is, as the hits followed by the ascending source points,
-# smaller points first. With bear-offs the slots of the home board go before the sources; plays
-# that still tie above the sources, if any, are put in order by their boards (`_order_ties`).
-_HITS_SHIFT = 4 * _SOURCE_BITS
+# Key of a play of a double in any position: hits, slots of the home board, then the ascending
+# source points, smaller points first. Plays that tie above the sources, if any, are put in order by
+# their boards (`_order_ties`).
 _HOME_SHIFT = 4 * _SOURCE_BITS
 _HOME_BITS = 5
 
 
 @njit(cache=True, nogil=True)
-def _doublet_field(w, die, keys, codes, sources, hits):
-    """A double without a bear-off within reach, from non-increasing source points.
+def _doublet_any(w, own, landing, die, keys, codes, stack):
+    """A double in any position, played out from non-increasing source points.
 
-    sources, hits: `(5,)` int64 scratch. Leaves w as it was.
+    stack: `(4, MAX_PLAYS)` int64 scratch. Leaves w as it was.
     """
+    sources = stack[0]
+    targets = stack[1]  # 0 where the step bore off, the point where it hit made negative
+    masks = stack[2]
+    owns = stack[3]
     n = 0
     longest = 0
     level = 0
     n_hits = 0
-    child = False  # whether the current node has had a child
-    top = 25 if w[25] > 0 else 24
-    point = top
+    masks[0] = _sources(own, landing, die)
     while True:
-        lowest = 25 if w[25] > 0 else die + 1
-        if level == 3:
-            # The last step is only written down, not played.
-            key_rest = 0
-            code_rest = 4 << _STEPS_SHIFT
-            for step in range(3):
-                code_rest |= sources[step] << (_SOURCE_BITS * step)
-                key_rest |= (_SOURCE_MASK - sources[step]) << (_SOURCE_BITS * step)
-            for last in range(point, lowest - 1, -1):
-                if w[last] > 0 and w[last - die] >= -1:
-                    if longest < 4:
-                        longest = 4
-                        n = 0
-                    child = True
-                    more = n_hits + (1 if w[last - die] == -1 else 0)
-                    keys[n] = (
-                        (more << _HITS_SHIFT)
-                        | ((_SOURCE_MASK - last) << (3 * _SOURCE_BITS))
-                        | key_rest
-                    )
-                    codes[n] = code_rest | (last << (3 * _SOURCE_BITS))
-                    n += 1
-        else:
-            while point >= lowest and not (w[point] > 0 and w[point - die] >= -1):
-                point -= 1
-            if point >= lowest:
-                target = point - die
-                w[point] -= 1
+        mask = masks[level]
+        if mask:
+            p = lowest_bit(mask)
+            masks[level] = mask & (mask - 1)
+            target = max(p - die, 0)
+            owns[level] = own
+            sources[level] = p
+            w[p] -= 1
+            if w[p] == 0:
+                own &= ~(1 << p)
+            targets[level] = target
+            if target:
+                own |= 1 << target
                 if w[target] == -1:
                     w[target] = 1
-                    hits[level] = 1
+                    targets[level] = -target
                     n_hits += 1
                 else:
                     w[target] += 1
-                    hits[level] = 0
-                sources[level] = point
-                level += 1
-                child = False
-                continue
-        if not child and level >= longest and level > 0:
+            level += 1
+            if level < 4:
+                mask = _sources(own, landing, die) & ((2 << p) - 1)
+                if mask:
+                    masks[level] = mask
+                    continue
             if level > longest:
                 longest = level
                 n = 0
-            key = n_hits
-            code = level << _STEPS_SHIFT
-            for step in range(level):
-                key = (key << _SOURCE_BITS) | (_SOURCE_MASK - sources[level - 1 - step])
-                code |= sources[step] << (_SOURCE_BITS * step)
-            keys[n] = key
-            codes[n] = code
-            n += 1
-        if level == 0:
+            if level == longest:
+                key = n_hits
+                for slot in range(1, 7):
+                    key = (key << _HOME_BITS) | (w[slot] + 15)
+                key <<= _HOME_SHIFT
+                code = level << _STEPS_SHIFT
+                for step in range(level):
+                    key |= (_SOURCE_MASK - sources[step]) << (_SOURCE_BITS * step)
+                    code |= sources[step] << (_SOURCE_BITS * step)
+                keys[n] = key
+                codes[n] = code
+                n += 1
+        elif level == 0:
             return n
         level -= 1
-        point = sources[level]
-        target = point - die
-        w[point] += 1
-        if hits[level]:
-            w[target] = -1
+        p = sources[level]
+        target = targets[level]
+        w[p] += 1
+        if target < 0:
+            w[-target] = -1
             n_hits -= 1
-        else:
+        elif target > 0:
             w[target] -= 1
-        child = True
-        point -= 1
-
-
-@njit(cache=True, nogil=True)
-def _doublet_any(w, die, keys, codes, sources, hits):
-    """A double in any position; as `_doublet_field`, with keys that hold the home board."""
-    n = 0
-    longest = 0
-    level = 0
-    n_hits = 0
-    child = False
-    rear = _rear_point(w, 25)
-    point = rear
-    while True:
-        if level < 4:
-            if rear == 25 and point < 25:
-                point = 0
-            while point > 0 and not _may_step(w, point, die, rear):
-                point = 0 if rear == 25 else point - 1
-            if point > 0:
-                target = point - die
-                w[point] -= 1
-                hits[level] = 0
-                if target > 0:
-                    if w[target] == -1:
-                        w[target] = 1
-                        hits[level] = 1
-                        n_hits += 1
-                    else:
-                        w[target] += 1
-                sources[level] = point
-                level += 1
-                child = False
-                rear = _rear_point(w, rear)
-                continue
-        if not child and level >= longest and level > 0:
-            if level > longest:
-                longest = level
-                n = 0
-            key = n_hits
-            for slot in range(1, 7):
-                key = (key << _HOME_BITS) | (w[slot] + 15)
-            code = level << _STEPS_SHIFT
-            for step in range(4):
-                source = sources[level - 1 - step] if step < level else 0
-                key = (key << _SOURCE_BITS) | (_SOURCE_MASK - source)
-            for step in range(level):
-                code |= sources[step] << (_SOURCE_BITS * step)
-            keys[n] = key
-            codes[n] = code
-            n += 1
-        if level == 0:
-            return n
-        level -= 1
-        point = sources[level]
-        target = point - die
-        w[point] += 1
-        if target > 0:
-            if hits[level]:
-                w[target] = -1
-                n_hits -= 1
-            else:
-                w[target] -= 1
-        child = True
-        rear = max(rear, point)
-        point -= 1
+        own = owns[level]
 
 
 @njit(cache=True, nogil=True)
 def _order_ties(w, die, keys, codes, row, other):
     """Order by board the runs of sorted plays of a double that agree in hits and home board.
 
-    row, other: `(26,)` scratch of w's kind.
+    row, other: scratch of w's kind, at least `(26,)`.
     """
     for i in range(1, len(keys)):
         j = i
         while j > 0 and keys[j] >> _HOME_SHIFT == keys[j - 1] >> _HOME_SHIFT:
-            row[:] = w
-            other[:] = w
+            for slot in range(26):
+                row[slot] = w[slot]
+                other[slot] = w[slot]
             apply_code(row, codes[j - 1], die, die)
             apply_code(other, codes[j], die, die)
             slot = 7
@@ -453,8 +549,8 @@ def _order_ties(w, die, keys, codes, row, other):
 
 @njit(cache=True, nogil=True)
 def new_scratch():
-    """Scratch of `find_codes`, one for each thread: `(4, MAX_PLAYS + 128)` int64."""
-    return np.empty((4, MAX_PLAYS + 128), dtype=np.int64)
+    """Scratch of `find_codes`, one for each thread: `(10, MAX_PLAYS)` int64."""
+    return np.empty((10, MAX_PLAYS), dtype=np.int64)
 
 
 @njit(cache=True, nogil=True)
@@ -462,41 +558,34 @@ def find_codes(w, high, low, scratch):
     """Codes of all distinct legal plays, in lexicographic order of their afterstates.
 
     w: `(26,)` int64 board seen by the mover, left as it was; high >= low: the roll; scratch: from
-    `new_scratch`.
-    Returns n, the number of plays; the codes are `scratch[1, :n]`. n = 0 is a forced pass.
+    `new_scratch`. Returns n, the number of plays; the codes are `scratch[1, :n]`. n = 0 is a pass.
     """
     keys = scratch[0]
     codes = scratch[1]
-    sources = scratch[2, MAX_PLAYS : MAX_PLAYS + 32]
-    hits = scratch[3, MAX_PLAYS : MAX_PLAYS + 32]
+    own = 0
+    landing = 0
     outside = w[25]
-    for point in range(7, 25):
-        if w[point] > 0:
-            outside += w[point]
+    for slot in range(1, 25):
+        own |= (w[slot] > 0) << slot
+        landing |= (w[slot] >= -1) << slot
+    for slot in range(7, 25):
+        outside += max(w[slot], 0)
+    own |= (w[25] > 0) << 25
     if high == low:
-        bears_off = outside < 4
-        if bears_off:
-            n = _doublet_any(w, high, keys, codes, sources, hits)
-        else:
-            n = _doublet_field(w, high, keys, codes, sources, hits)
+        if outside >= 4:
+            n = _doublet_field(w, own, landing, high, codes, scratch[2:6], scratch[6:10])
+            if n > 0:
+                return n
+        n = _doublet_any(w, own, landing, high, keys, codes, scratch[6:10])
         _sort(keys, codes, scratch[2], scratch[3], n)
-        if bears_off:
-            _order_ties(
-                w,
-                high,
-                keys[:n],
-                codes[:n],
-                scratch[2, MAX_PLAYS + 32 : MAX_PLAYS + 58],
-                scratch[3, MAX_PLAYS + 32 : MAX_PLAYS + 58],
-            )
+        _order_ties(w, high, keys[:n], codes[:n], scratch[2], scratch[3])
         return n
     if w[25] == 0 and outside >= 2:
-        n = _open_field(w, high, low, keys, codes, sources)
+        n = _open_field(w, own, landing, high, low, keys, codes, scratch[2])
         _sort(keys, codes, scratch[2], scratch[3], n)
         return n
-    n = _any_field(w, high, low, keys, codes)
-    _sort(keys, codes, scratch[2], scratch[3], n)
-    return _drop_equal(keys, codes, n)
+    n = _any_field(w, own, landing, high, low, keys, codes)
+    return _sort_and_drop_equal(keys, codes, n)
 
 
 @njit(cache=True, nogil=True)
