@@ -7,12 +7,12 @@ lent from the environment that runs this, so that nothing is downloaded.
 import ctypes
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 import venv
 import zipfile
 from collections.abc import Callable
@@ -27,7 +27,7 @@ NEEDED = {
     "engine/rules.py",
     "nardi/commands/plays.py",
 }
-WARM_LIMIT = 1.5  # seconds from a cold start of Python to the answer, compiled code at hand
+WARM_LIMIT = 1.5  # CPU seconds from a cold start of Python to the answer, compiled code at hand
 LOOK_AROUND = """
 import importlib.resources, json, engine.board, nardi
 readme = importlib.resources.files("checkpoints") / "README.md"
@@ -101,9 +101,9 @@ def check_cold_and_warm(nardi: str, folder: Path, site: Path) -> None:
     plays = [nardi, "plays", "start", "--dice", "31", "--json"]
     seconds = []
     for number in range(4):
-        begin = time.perf_counter()
+        begin = child_seconds()
         done = call(plays, cwd=folder, home=home, drop=True)
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(child_seconds() - begin)
         count = json.loads(done.stdout)["count"]
         expect(count == 16, f"{count} plays of 3-1 in the opening, not 16")
         told = "this happens once" in done.stderr
@@ -111,8 +111,14 @@ def check_cold_and_warm(nardi: str, folder: Path, site: Path) -> None:
     expect(bool(list(home.rglob("*.nbi"))), "no compiled code is kept in the user's folder")
     expect(not list(site.glob("engine/**/*.nbi")), "the installation was not read-only")
     warm = min(seconds[1:])
-    print(f"first answer {seconds[0]:.1f} s, later ones {warm:.2f} s")
+    print(f"first answer after {seconds[0]:.1f} s of CPU time, later ones after {warm:.2f} s")
     expect(warm < WARM_LIMIT, f"a warm start takes {warm:.2f} s, more than {WARM_LIMIT} s")
+
+
+def child_seconds() -> float:
+    """CPU time of all ended child processes; other work on the machine does not count in it."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def freeze(site: Path) -> None:
