@@ -94,18 +94,13 @@ class Position:
         """What is wrong with fields that are each good alone."""
         score = f"{self.mover_score}-{self.opp_score}"
         is_match = self.match_length > 0
-        one_away = is_match and 1 in (self.mover_away, self.opp_away)
         playing = self.game_state == _PLAYING
         found = [
             (
                 playing and is_match and min(self.mover_away, self.opp_away) < 1,
                 f"the score {score} ends a match to {self.match_length}, but a game is in play",
             ),
-            (
-                self.crawford and not (one_away or (is_match and self.game_state > _PLAYING)),
-                "a Crawford game needs a match in which a side is one point away, not"
-                f" {score} of {self.match_length or 'money play'}",
-            ),
+            (self.crawford and not is_match, "money play has no Crawford game"),
             (is_match and self.jacoby is True, "Jacoby's rule is for money play only"),
             (is_match and self.beaver is True, "beavers are for money play only"),
             (
@@ -143,9 +138,14 @@ class Position:
         return self.match_length - self.opp_score
 
     @property
+    def one_away(self) -> bool:
+        """Whether a side of a match is one point away from winning it."""
+        return self.match_length > 0 and 1 in (self.mover_away, self.opp_away)
+
+    @property
     def post_crawford(self) -> bool:
         """Whether a side of a match is one point away and this is not the Crawford game."""
-        return not self.crawford and self.match_length > 1 and 1 in (self.mover_away, self.opp_away)
+        return not self.crawford and self.match_length > 1 and self.one_away
 
     def replace(self, **changes: Any) -> "Position":
         """This position with some fields changed. Raises PositionError if they do not fit."""

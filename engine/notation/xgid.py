@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from engine.board import BAR, NUM_CHECKERS, NUM_SLOTS, Board, flip
+from engine.board import BAR, NUM_SLOTS, Board, flip
 from engine.errors import NotationError
 from engine.notation.fields import (
     LARGEST_EXPONENT,
@@ -24,6 +24,8 @@ __all__ = ["format_xgid", "parse_xgid"]
 
 NUM_FIELDS: Final = 10
 
+_BOTTOM: Final = "ABCDEFGHIJKLMNO"  # 1 to 15 checkers of the bottom player
+_TOP: Final = _BOTTOM.lower()
 _OFFERS: Final[dict[str, Offer]] = {"D": "double", "B": "beaver", "R": "raccoon"}
 _OFFER_LETTERS: Final = {offer: letter for letter, offer in _OFFERS.items()}
 _USUAL_MAX_CUBE: Final = 10  # exponent; what eXtreme Gammon writes: 1024
@@ -54,7 +56,7 @@ def parse_xgid(text: str) -> Position:
     rule = count_field(fields[7], "XGID field 8 (rule)", 1 if match_length else 3)
     max_cube = count_field(fields[9], "XGID field 10 (log2 of the largest cube)", LARGEST_EXPONENT)
     mover_score, opp_score = scores if is_bottom else scores[::-1]
-    return build_position(
+    position = build_position(
         "XGID",
         xgid,
         board=bottom_board if is_bottom else flip(bottom_board),
@@ -72,6 +74,12 @@ def parse_xgid(text: str) -> Position:
         max_cube=1 << max_cube,
         mover_player=1 if is_bottom else 0,
     )
+    if position.crawford and not position.one_away:
+        raise NotationError(
+            f"XGID '{shorten(xgid)}' says Crawford game, but nobody is one point away at"
+            f" {scores[0]}-{scores[1]} of {match_length}"
+        )
+    return position
 
 
 def _choice(text: str, field: str, accepted: tuple[str, ...]) -> str:
@@ -111,13 +119,13 @@ def _parse_board(text: str) -> Board:
     for slot, letter in enumerate(text):
         if letter == "-":
             continue
-        count = ord(letter.upper()) - ord("A") + 1
-        if not letter.isascii() or not 1 <= count <= NUM_CHECKERS:
+        is_bottom = letter in _BOTTOM
+        count = max(_BOTTOM.find(letter), _TOP.find(letter)) + 1
+        if count == 0:
             raise NotationError(
                 f"XGID board has '{letter}' at character {slot + 1}; accepted: - (empty), A-O"
                 " (1 to 15 checkers of the bottom player), a-o (of the top player)"
             )
-        is_bottom = letter.isupper()
         if slot in (0, BAR) and is_bottom != (slot == BAR):
             raise NotationError(
                 f"XGID board has '{letter}' at character {slot + 1}, the bar of the"
@@ -140,6 +148,8 @@ def format_xgid(position: Position) -> str:
         )
     if position.resignation:
         raise NotationError("an XGID cannot hold an offered resignation")
+    if position.crawford and not position.one_away:
+        raise NotationError("an XGID holds a Crawford game only if a side is one point away")
     is_bottom = position.mover_player == 1
     cube = cube_exponent(position.cube_value, "an XGID", LARGEST_EXPONENT)
     max_cube = max(_USUAL_MAX_CUBE, cube)
@@ -174,5 +184,5 @@ def _format_board(bottom_board: Board) -> str:
     for slot, count in enumerate(bottom_board.tolist()):
         if count:
             is_bottom = count > 0 and slot != 0
-            letters[slot] = chr((ord("A") if is_bottom else ord("a")) + abs(count) - 1)
+            letters[slot] = (_BOTTOM if is_bottom else _TOP)[abs(count) - 1]
     return "".join(letters)
