@@ -1,4 +1,4 @@
-"""The examples of README.md run and print what README.md says."""
+"""The examples of README.md and docs/library.md run and print what is written there."""
 
 import doctest
 import os
@@ -11,11 +11,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").glob("*.md"))
 LATER = "..."  # a line that stands for any number of lines
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def blocks(language: str, text: str = README) -> list[str]:
+    """Contents of the fenced blocks of a language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def examples() -> list[tuple[str, str]]:
@@ -64,20 +66,21 @@ def test_demo_shows_the_first_examples() -> None:
     assert [command for command, _ in examples()][: len(demo)] == demo
 
 
-def test_python() -> None:
-    assert blocks("python"), "no Python example left in README.md"
-    parser = doctest.DocTestParser()
-    for number, block in enumerate(blocks("python")):
-        test = parser.get_doctest(block, {}, f"README.md, block {number}", None, None)
-        assert test.examples
-        assert doctest.DocTestRunner().run(test).failed == 0
+@pytest.mark.parametrize("name", ["README.md", "docs/library.md"])
+def test_python(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    code = "\n".join(blocks("python", text))
+    test = doctest.DocTestParser().get_doctest(code, {}, name, None, None)
+    assert test.examples
+    assert doctest.DocTestRunner().run(test).failed == 0
 
 
-def test_links_lead_somewhere() -> None:
-    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", README)
+@pytest.mark.parametrize("path", [Path("README.md"), *DOCS], ids=str)
+def test_links_lead_somewhere(path: Path) -> None:
+    text = (ROOT / path).read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
     local = [target for target in targets if "://" not in target]
-    assert local
-    assert [target for target in local if not (ROOT / target).exists()] == []
+    assert [target for target in local if not (ROOT / path.parent / target).exists()] == []
 
 
 def test_output_fits_a_terminal() -> None:
