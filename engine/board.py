@@ -141,8 +141,7 @@ def board_faults(board: ArrayLike) -> list[str]:
 def validate(board: ArrayLike | Sequence[int]) -> Board:
     """A checked int8 copy of one board. Raises PositionError that names every fault at once.
 
-    A board on which a side has no checkers left (a finished game) is valid; one on which neither
-    side has any is not.
+    A board on which a side has no checkers left (a finished game) is valid, the empty board too.
     """
     try:
         b = np.asarray(board)
