@@ -1,5 +1,7 @@
 """Positions as objects, traps of the identifiers, and the rules that a position brings."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -337,3 +339,18 @@ def test_a_cube_above_the_largest_cube_is_told() -> None:
 def test_an_unknown_switch_is_a_config_error() -> None:
     with pytest.raises(ConfigError, match="unknown rule 'jakoby'"):
         position_rules(Position(), INTERNATIONAL, {"jakoby": True})
+
+
+# --- the page for users ---
+
+
+def test_every_position_of_the_documentation_can_be_read() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "formats.md").read_text(encoding="utf-8")
+    examples = page.split("\n\n## ")[0]
+    shown = re.findall(
+        r"`(XGID=[^`… ]+:[^`]+|[^`\s]{14}|[^`]*:N0N:[^`]*|start|0,-2[^`]*)`", examples
+    )
+    shown += re.findall(r"`([^`\s]{14}:[^`\s]{12})`", examples)
+    assert len(shown) == 6
+    for text in shown:
+        assert (parse_position(text).board == START).all(), text
