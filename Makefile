@@ -74,7 +74,7 @@ peers: $(VENV)/.installed-test
 	done
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	@echo "installing what the tests need into $(VENV) ..." >&2
+	@echo "installing what the tests need into $(VENV); torch is large, README.md names a small one ..." >&2
 	@$(INSTALL) -e '.[train,check]'
 	@rm -f $(PEERS:%=$(VENV)/.installed-%)
 	@touch $@

@@ -87,7 +87,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
     try:
         code: int = args.run(args)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # None if the caller closed it
+            sys.stdout.flush()
     except NardiError as error:
         print(f"nardi {args.command}: error: {error}", file=sys.stderr)
         return FAILED
@@ -95,9 +96,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"nardi {args.command}: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Python flushes stdout once more when it ends; let that go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return NO_READER
+    except OSError as error:
+        _discard_output()
+        print(f"nardi {args.command}: error: {error}", file=sys.stderr)
+        return FAILED
     except Exception as error:
         if hint := no_cache_hint(error):
             print(f"nardi {args.command}: error: {hint}", file=sys.stderr)
@@ -106,6 +110,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"nardi {args.command}: this is a fault of nardi, not of the input", file=sys.stderr)
         return FAILED
     return code
+
+
+def _discard_output() -> None:
+    """Python flushes stdout once more when it ends; let that go nowhere after a failed write."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _protected(word: str) -> str:

@@ -52,6 +52,8 @@ def _answer_lines(command: str, answer: Callable[[str], Answer]) -> int:
     from engine.errors import NardiError
     from nardi.documents import json_line
 
+    if sys.stdin is None:  # the caller closed it
+        raise NardiError("there is no stdin to read positions from")
     code = 0
     # Bytes, because undecodable text in one line must not end the reading of the others.
     for number, line in enumerate(sys.stdin.buffer, start=1):

@@ -378,6 +378,24 @@ def test_reader_goes_away() -> None:
         assert err == b""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_full_disk() -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "nardi", "show", "start"]
+        done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == FAILED
+    assert done.stderr.startswith("nardi show: error: ")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&-", FAILED), (">&-", DONE)])
+def test_closed_streams(closed: str, code: int) -> None:
+    command = f'echo start | "{sys.executable}" -m nardi show - {closed}'
+    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_interrupted(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     def stop(_: object) -> int:
         raise KeyboardInterrupt
