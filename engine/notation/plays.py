@@ -1,8 +1,13 @@
-"""Plays read from text and written as text; what is legal is asked of `engine.moves` alone."""
+"""Plays read from text and written as text; what is legal is asked of `engine.moves` alone.
+
+That module is imported where it is asked: it brings numba, which who only reads positions or writes
+plays need not wait for.
+"""
 
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,13 +15,18 @@ from numpy.typing import ArrayLike
 from engine.board import OFF, Board, validate
 from engine.dice import check_roll
 from engine.errors import AmbiguousPlayError, IllegalPlayError, NotationError
-from engine.moves import Steps, TurnContext, legal_plays, play_steps
 from engine.notation.fields import shorten
 from engine.notation.gnuid import format_position_id
 from engine.notation.play_text import Path, format_steps, is_pass, read_paths, split_dice
 from engine.rules import INTERNATIONAL, Rules
+from engine.turn import Step
+
+if TYPE_CHECKING:
+    from engine.moves import TurnContext
 
 __all__ = ["Play", "format_play", "parse_play"]
+
+Steps = tuple[Step, ...]
 
 _PLAYS_NAMED = 3  # legal plays that an error message names
 
@@ -45,7 +55,7 @@ def parse_play(
     board: ArrayLike,
     roll: Sequence[int],
     rules: Rules = INTERNATIONAL,
-    context: TurnContext | None = None,
+    context: "TurnContext | None" = None,
 ) -> Play:
     """The legal play that a text names for a board and roll, under any house rules.
 
@@ -104,8 +114,10 @@ def format_play(play: Play | Sequence[Sequence[int]], board: ArrayLike) -> str:
 
 
 def _parse_pass(
-    words: str, board: Board, roll: tuple[int, int], rules: Rules, context: TurnContext | None
+    words: str, board: Board, roll: tuple[int, int], rules: Rules, context: "TurnContext | None"
 ) -> Play:
+    from engine.moves import legal_plays
+
     afterstates, plays = legal_plays(board, roll, rules, context)
     if plays == [()]:
         return Play(afterstate=afterstates[0], steps=())
@@ -123,8 +135,10 @@ def _illegal(
     board: Board,
     roll: tuple[int, int],
     rules: Rules,
-    context: TurnContext | None,
+    context: "TurnContext | None",
 ) -> IllegalPlayError:
+    from engine.moves import legal_plays
+
     plays = legal_plays(board, roll, rules, context)[1]
     return IllegalPlayError(
         f"'{shorten(text)}' cannot be played with {roll[0]}-{roll[1]} from"
@@ -185,9 +199,11 @@ def _play_in_some_order(
     board: Board,
     roll: tuple[int, int],
     rules: Rules,
-    context: TurnContext | None,
+    context: "TurnContext | None",
 ) -> tuple[Play | None, str]:
     """The steps played in a legal order, or None and why the likeliest order fails."""
+    from engine.moves import play_steps
+
     reason = ""
     for order in _orders(steps):
         try:
