@@ -155,6 +155,7 @@ def test_forms_of_a_gnubg_id(text: str) -> None:
         f"Position: {XGID}:0:0:1:31:2:1:0:7:10\nX:Beta   O:Alpha\nXGID=rubbish",
         f"{XGID[5:]}:0:0:1:31:2:1:0:7:10\n +13-14-15",
         f"'{XGID}:0:0:1:31:2:1:0:7:10'",
+        f"see ({XGID}:0:0:1:31:2:1:0:7:10).",
     ],
 )
 def test_forms_of_an_xgid(text: str) -> None:

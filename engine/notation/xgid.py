@@ -39,7 +39,7 @@ def parse_xgid(text: str) -> Position:
     """
     label = re.search(r"xgid\s*=\s*", text, re.IGNORECASE)
     rest = (text[label.end() :] if label else text).split(maxsplit=1)
-    xgid = rest[0].strip("\"'`") if rest else ""
+    xgid = rest[0].strip("\"'`").rstrip(",.;)") if rest else ""
     fields = xgid.split(":")
     if len(fields) != NUM_FIELDS:
         raise NotationError(
