@@ -6,7 +6,7 @@ A mismatch prints the position as 26 ints, the roll and both differences of the 
 
 import itertools
 import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from engine.rules import Rules
 from tests import reference_rules
 from tests.conftest import SEED
 from tests.move_checks import board_array, describe, engine_plays, reference_differences
+from tests.outside import OUTSIDE
 from tests.strategies import (
     CONSTRUCTED_KINDS,
     HOUSE_RULES,
@@ -48,17 +49,26 @@ def with_contact_at_home(rng: np.random.Generator, count: int) -> list[Position]
     return positions
 
 
+@pytest.fixture(scope="module")
+def mixed() -> list[Position]:
+    """Two thousand positions, half of them from games."""
+    return positions_of(mixed_boards(np.random.default_rng([SEED, 1])), 2000)
+
+
 # --- the reference ---
 
 
-def test_international_rules_against_the_reference(rng: np.random.Generator) -> None:
-    differences = reference_differences(positions_of(mixed_boards(rng), 2000))
+def test_international_rules_against_the_reference(mixed: list[Position]) -> None:
+    differences = reference_differences(mixed)
     assert not differences, "\n".join(differences[:5])
 
 
 @pytest.mark.parametrize("rules", HOUSE_RULES[1:], ids=str)
-def test_house_rules_against_the_reference(rules: Rules, rng: np.random.Generator) -> None:
-    positions = positions_of(mixed_boards(rng), 150) + with_contact_at_home(rng, 300)
+def test_house_rules_against_the_reference(
+    rules: Rules, mixed: list[Position], rng: np.random.Generator
+) -> None:
+    part = HOUSE_RULES.index(rules)
+    positions = mixed[200 * part : 200 * part + 200] + with_contact_at_home(rng, 200)
     differences = reference_differences(positions, rules)
     assert not differences, "\n".join(differences[:5])
     plain = engine_plays(positions)
@@ -129,39 +139,6 @@ def accepts(board: BoardTuple, roll: Roll, steps: Sequence[tuple[int, int]], rul
 
 
 # --- outside programs ---
-
-
-def gnubg_positions(board: BoardTuple, roll: Roll) -> set[BoardTuple]:
-    """By gnubg_nn: two lists of 24 points and a bar, the opponent's first, each in own numbering.
-
-    It answers with keys of positions, and with an empty tuple if there is no play.
-    """
-    gnubg_nn = pytest.importorskip("gnubg_nn", reason="gnubg_nn is not installed")
-    opp = [max(-board[25 - point], 0) for point in range(1, 25)] + [board[0]]
-    own = [max(board[point], 0) for point in range(1, 25)] + [board[25]]
-    found = set()
-    for key in gnubg_nn.moves([opp, own], *roll):
-        opp_after, own_after = gnubg_nn.boardfromkey(key)
-        points = [own_after[n] - opp_after[23 - n] for n in range(24)]
-        found.add((opp_after[24], *points, own_after[24]))
-    return found or {board}
-
-
-def bgsage_positions(board: BoardTuple, roll: Roll) -> set[BoardTuple]:
-    """By bgsage, which has our layout and answers with the unchanged board if there is no play.
-
-    Where the mover could finish with fewer dice than can be used (a longer turn hits on the
-    way), it allows both. Exactly these positions are taken out; one more or less is a mismatch.
-    """
-    bgsage = pytest.importorskip("bgsage", reason="bgsage is not installed")
-    found = {tuple(after) for after in bgsage.possible_moves(list(board), *roll)}
-    return found - reference_rules.early_finishes(board, roll)
-
-
-OUTSIDE: dict[str, Callable[[BoardTuple, Roll], set[BoardTuple]]] = {
-    "gnubg_nn": gnubg_positions,
-    "bgsage": bgsage_positions,
-}
 
 
 def outside_differences(name: str, positions: Sequence[Position]) -> list[str]:
