@@ -6,22 +6,24 @@ import pytest
 
 from tests import reference_rules
 
-__all__ = ["OUTSIDE", "bgsage_positions", "gnubg_positions"]
+__all__ = ["OUTSIDE", "bgsage_positions", "gnubg_lists", "gnubg_positions"]
 
 BoardTuple = tuple[int, ...]
 Roll = tuple[int, int]
 
 
-def gnubg_positions(board: BoardTuple, roll: Roll) -> set[BoardTuple]:
-    """By gnubg_nn: two lists of 24 points and a bar, the opponent's first, each in own numbering.
-
-    It answers with keys of positions, and with an empty tuple if there is no play.
-    """
-    gnubg_nn = pytest.importorskip("gnubg_nn", reason="gnubg_nn is not installed")
+def gnubg_lists(board: BoardTuple) -> list[list[int]]:
+    """gnubg_nn's board: 24 points and a bar of the opponent, then of the mover, each as he counts."""
     opp = [max(-board[25 - point], 0) for point in range(1, 25)] + [board[0]]
     own = [max(board[point], 0) for point in range(1, 25)] + [board[25]]
+    return [opp, own]
+
+
+def gnubg_positions(board: BoardTuple, roll: Roll) -> set[BoardTuple]:
+    """By gnubg_nn, which answers with keys of positions, and with none if there is no play."""
+    gnubg_nn = pytest.importorskip("gnubg_nn", reason="gnubg_nn is not installed")
     found = set()
-    for key in gnubg_nn.moves([opp, own], *roll):
+    for key in gnubg_nn.moves(gnubg_lists(board), *roll):
         opp_after, own_after = gnubg_nn.boardfromkey(key)
         points = [own_after[n] - opp_after[23 - n] for n in range(24)]
         found.add((opp_after[24], *points, own_after[24]))
