@@ -13,7 +13,7 @@ Roll = tuple[int, int]
 
 
 def gnubg_lists(board: BoardTuple) -> list[list[int]]:
-    """gnubg_nn's board: 24 points and a bar of the opponent, then of the mover, each as he counts."""
+    """gnubg_nn's board: the opponent first, each side's 24 points and bar as that side counts."""
     opp = [max(-board[25 - point], 0) for point in range(1, 25)] + [board[0]]
     own = [max(board[point], 0) for point in range(1, 25)] + [board[25]]
     return [opp, own]
