@@ -1,4 +1,4 @@
-"""Sets of points as bits of an int64, and the three machine instructions numba has no name for.
+"""Sets of points as bits of an int64, and the four machine instructions numba has no name for.
 
 Bit n stands for point n of the mover, bit 25 for his bar.
 """
@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-__all__ = ["count_bits", "highest_bit", "lowest_bit"]
+__all__ = ["count_bits", "highest_bit", "lowest_bit", "mirror_points"]
 
 
 @intrinsic
@@ -39,5 +39,15 @@ def count_bits(typing_context: Any, mask: Any) -> Any:
 
     def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def mirror_points(typing_context: Any, mask: Any) -> Any:
+    """The set in which point n stands for point 25 - n; bits 0 to 25 of an int64."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.lshr(builder.bitreverse(args[0]), ir.Constant(ir.IntType(64), 63 - 25))
 
     return types.int64(types.int64), generate

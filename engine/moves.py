@@ -65,7 +65,7 @@ def _bans(rules: Rules) -> tuple[bool, int]:
     return rules.hit_and_hide == "ban", _BEAR_OFF_BANS[rules.hit_then_bear_off]
 
 
-def _check_running(board: ArrayLike) -> Board:
+def check_running(board: ArrayLike) -> Board:
     b = validate(board)
     for side, off in (("mover", borne_off(b)), ("opponent", opp_borne_off(b))):
         if off == NUM_CHECKERS:
@@ -97,7 +97,7 @@ def legal_plays(
 
     The steps stand in a legal playing order, which matters under house rules; a forced pass is ().
     """
-    b = _check_running(board)
+    b = check_running(board)
     die_a, die_b = check_roll(roll)
     afterstates, codes = plays_of_one(b, die_a, die_b, *_bans(rules))
     if len(afterstates) == 0:
@@ -123,7 +123,7 @@ def legal_afterstates_batch(
     offsets[i] to offsets[i + 1], the same that `legal_afterstates` gives for it. Raises
     PositionError that names the first row at fault.
     """
-    many, faces = _check_batch(boards, rolls)
+    many, faces = check_batch(boards, rolls)
     ban_hide, bear_off_ban = _bans(rules)
     # Allocated here and not in compiled code: numpy asks for huge pages, and fresh small ones took
     # a third of the time.
@@ -139,7 +139,7 @@ def legal_afterstates_batch(
     return rows[: offsets[-1]], offsets
 
 
-def _check_batch(boards: ArrayLike, rolls: ArrayLike) -> tuple[Board, NDArray[np.int8]]:
+def check_batch(boards: ArrayLike, rolls: ArrayLike) -> tuple[Board, NDArray[np.int8]]:
     try:
         many = np.asarray(boards)
         faces = np.asarray(rolls)
@@ -156,7 +156,7 @@ def _check_batch(boards: ArrayLike, rolls: ArrayLike) -> tuple[Board, NDArray[np
     wrong = first_fault(many, faces)
     if wrong >= 0:
         try:
-            _check_running(many[wrong])
+            check_running(many[wrong])
             check_roll(faces[wrong])
         except PositionError as error:
             raise PositionError(f"row {wrong}: {error}") from None
@@ -186,7 +186,7 @@ def play_steps(
     IllegalPlayError with the reason if a step cannot be played at its place, or the turn is not
     complete.
     """
-    b = _check_running(board)
+    b = check_running(board)
     faces = check_roll(roll)
     order = _check_steps(steps)
     afterstates, plays = legal_plays(b, faces, rules, context)

@@ -1,0 +1,114 @@
+"""Reading and writing nets: one `.safetensors` file, its facts as JSON under one metadata key.
+
+Facts hold at least: format, variant, features (names), net (config), and what training adds: train
+(config), games, seed, parent, commit, dirty, versions, strength. A format number this version does
+not know is refused; nothing is guessed.
+"""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from agent.atomic_file import write_atomically
+from agent.kernels.value import NetArrays
+from agent.net import ValueNet, ValueNetConfig, array_shapes, check_arrays
+from engine.errors import CheckpointError, ConfigError
+
+__all__ = ["FORMAT", "default_net_path", "load_net", "read_facts", "save_net"]
+
+FORMAT: Final = 1
+"""Number of the file format; a higher one is refused, a lower one would be upgraded."""
+
+_KEY: Final = "nardi"
+_PARTS: Final = ("contact", "race")
+_DEFAULT_NAME: Final = "nardi.safetensors"
+
+
+def default_net_path() -> Path:
+    """The net that ships with nardi. Raises CheckpointError if the installation has none."""
+    path = Path(str(files("checkpoints").joinpath(_DEFAULT_NAME)))
+    if not path.is_file():
+        raise CheckpointError(
+            f"this installation has no net '{_DEFAULT_NAME}'; train one with `nardi train` and name"
+            " its file"
+        )
+    return path
+
+
+def save_net(path: Path, net: ValueNet) -> None:
+    """Write a net and its facts. Raises CheckpointError if the file cannot be written."""
+    facts = dict(net.facts) | {
+        "format": FORMAT,
+        "variant": net.facts.get("variant", "short"),
+        "features": ["raw-v1"]
+        + (["pairs-v1"] if net.config.contact.pairs or net.config.race.pairs else [])
+        + sorted({net.config.contact.experts, net.config.race.experts} - {"none"}),
+        "net": net.config.as_dict(),
+    }
+    arrays = {
+        f"{part}/{name}": np.ascontiguousarray(array)
+        for part in _PARTS
+        for name, array in getattr(net, part)._asdict().items()
+    }
+    content = save(arrays, metadata={_KEY: json.dumps(facts, sort_keys=True)})
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise CheckpointError(f"net '{path}' cannot be written: {error.strerror}") from None
+
+
+def _open(path: Path) -> Any:
+    if not path.is_file():
+        what = "is a folder, not a file" if path.is_dir() else "does not exist"
+        raise CheckpointError(f"net '{path}' {what}")
+    try:
+        return safe_open(path, framework="numpy")
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"'{path}' is not a readable net: {error}") from None
+
+
+def read_facts(path: Path) -> dict[str, Any]:
+    """The facts of a net file. Raises CheckpointError if it is not one of ours."""
+    with _open(path) as file:
+        return _facts(path, file)
+
+
+def _facts(path: Path, file: Any) -> dict[str, Any]:
+    metadata = file.metadata() or {}
+    try:
+        facts = json.loads(metadata[_KEY])
+    except (KeyError, ValueError):
+        raise CheckpointError(f"'{path}' is a safetensors file, but not a net of nardi") from None
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        found = facts.get("format") if isinstance(facts, dict) else None
+        raise CheckpointError(f"net '{path}' has format '{found}'; this version reads {FORMAT}")
+    return facts
+
+
+def load_net(path: Path) -> ValueNet:
+    """A net and its facts. Raises CheckpointError for a missing, damaged or foreign file."""
+    with _open(path) as file:
+        facts = _facts(path, file)
+        try:
+            config = ValueNetConfig.from_dict(facts.get("net", {}))
+        except ConfigError as error:
+            raise CheckpointError(f"net '{path}' was made by another version: {error}") from None
+        names = set(file.keys())
+        parts = {}
+        for part in _PARTS:
+            part_config = getattr(config, part)
+            arrays = {
+                name: file.get_tensor(f"{part}/{name}")
+                for name in array_shapes(part_config)
+                if f"{part}/{name}" in names
+            }
+            faults = check_arrays(part_config, arrays)
+            if faults:
+                raise CheckpointError(f"net '{path}', {part}: {'; '.join(faults)}")
+            parts[part] = NetArrays(**arrays)
+    return ValueNet(config, parts["contact"], parts["race"], facts)

@@ -1,0 +1,94 @@
+"""A value net as a player: boards in, probabilities or chosen plays out, one or many at a time."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from agent.checkpoint import default_net_path, load_net
+from agent.kernels.choice import choose_plays, rank_plays
+from agent.kernels.value import boards_probs, new_work
+from agent.net import ValueNet
+from engine.board import Board
+from engine.dice import check_roll
+from engine.errors import PositionError
+from engine.moves import check_batch, check_running
+from engine.short_moves import MAX_PLAYS
+
+__all__ = ["Evaluator", "cubeless_equity", "load_evaluator", "swap_sides"]
+
+FloatArray = NDArray[np.float32]
+
+
+def cubeless_equity(probs: ArrayLike) -> FloatArray:
+    """Cubeless money equity of each row, for the side the row belongs to.
+
+    probs: `(..., 5)`, cumulative, order win, win gammon, win bg, lose gammon, lose bg. Returns
+    `(...)` float32 in points per game, within [-3, 3]. Raises ValueError if the last axis is not 5.
+    """
+    p = np.asarray(probs, dtype=np.float32)
+    if p.shape[-1:] != (5,):
+        raise ValueError(f"probabilities have 5 columns, these have shape {p.shape}")
+    return np.asarray(2 * p[..., 0] - 1 + p[..., 1] + p[..., 2] - p[..., 3] - p[..., 4])
+
+
+def swap_sides(probs: ArrayLike) -> FloatArray:
+    """The same probabilities for the other side, `(..., 5)`: (1 - win, lg, lbg, wg, wbg)."""
+    p = np.asarray(probs, dtype=np.float32)
+    return np.concatenate([1 - p[..., :1], p[..., 3:5], p[..., 1:3]], axis=-1)
+
+
+class Evaluator:
+    """A loaded net. Not to be shared by threads at the same time: it owns its scratch."""
+
+    def __init__(self, net: ValueNet, name: str = "net") -> None:
+        self.net = net
+        self.name = name
+        self._work = new_work(net.contact, net.race, MAX_PLAYS)
+
+    def probabilities(self, boards: ArrayLike) -> FloatArray:
+        """`(B, 5)` float32 for `(B, 26)` boards, each for its owner, who is on roll.
+
+        Finished games give their exact outcome. Raises PositionError for wrong shapes.
+        """
+        b = np.asarray(boards)
+        if b.ndim != 2 or b.shape[1] != 26:
+            raise PositionError(f"boards must be (B, 26), not {b.shape}")
+        b = np.ascontiguousarray(b, dtype=np.int8)
+        probs = np.empty((len(b), 5), dtype=np.float32)
+        boards_probs(self.net.contact, self.net.race, b, self._work, probs)
+        return probs
+
+    def choose(self, boards: ArrayLike, rolls: ArrayLike) -> Board:
+        """The best afterstate of each position, `(B, 26)` int8, still seen by the mover.
+
+        boards: `(B, 26)`, rolls: `(B, 2)`. Equal plays: the first in lexicographic order.
+        """
+        b, faces = check_batch(boards, rolls)
+        out = np.empty_like(b)
+        choose_plays(self.net.contact, self.net.race, b, faces, self._work, out)
+        return out
+
+    def rank(
+        self, board: ArrayLike, roll: Sequence[int]
+    ) -> tuple[Board, FloatArray, FloatArray, NDArray[np.int64]]:
+        """All plays of a roll, best first: afterstates, mover's probabilities and equities, codes.
+
+        Returns `(N, 26)` int8 still seen by the mover, `(N, 5)` and `(N,)` float32 for the mover
+        after the play, and `(N,)` int64 play codes of `engine.short_moves` (empty for a pass).
+        """
+        b = check_running(board)
+        die_a, die_b = check_roll(roll)
+        high, low = max(die_a, die_b), min(die_a, die_b)
+        rows, probs, equity, codes = rank_plays(
+            self.net.contact, self.net.race, b, high, low, self._work
+        )
+        order = np.argsort(-equity, kind="stable")
+        return rows[order], swap_sides(probs[order]), equity[order], codes[order[: len(codes)]]
+
+
+def load_evaluator(path: Path | None = None) -> Evaluator:
+    """The net of a file, or the one that ships with nardi. Raises CheckpointError."""
+    name = "net" if path is None else f"net:{path}"
+    return Evaluator(load_net(default_net_path() if path is None else path), name)

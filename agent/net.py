@@ -1,0 +1,215 @@
+"""Value nets: their shape, their weights, and new ones with random weights.
+
+A value net is two nets of the same kind, one for contact and one for races. Each has a sparse first
+layer (rows of `raw-v1`, and of `pairs-v1` where its config says so), ReLU, one hidden layer of ReLU
+that also takes the expert inputs, and five sigmoids: the cumulative probabilities of win, win
+gammon, win backgammon, lose gammon and lose backgammon of the side on roll.
+"""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agent.kernels.value import NetArrays
+from engine.errors import ConfigError
+from engine.features import (
+    EXPERT_INPUTS,
+    NUM_PAIR_ROWS,
+    NUM_POINT_ROWS,
+    PAIR_BASE,
+    POINT_BASE,
+    POINT_CLIP,
+    num_expert_inputs,
+)
+
+__all__ = [
+    "DEFAULT_CONFIG",
+    "OUTPUTS",
+    "NetConfig",
+    "ValueNet",
+    "ValueNetConfig",
+    "array_shapes",
+    "new_value_net",
+]
+
+OUTPUTS: Final = ("win", "win_gammon", "win_bg", "lose_gammon", "lose_bg")
+"""Names of the five outputs, in their order."""
+
+Tails = Literal["one", "back9"]
+_NUM_TAILS: Final[dict[str, int]] = {"one": 1, "back9": 9}
+_LARGEST_WIDTH: Final = 1024  # what the kernels' scratch holds
+_LARGEST_HIDDEN: Final = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetConfig:
+    """Shape of one net. Raises ConfigError, naming every fault, for a value not told here."""
+
+    width: int = 128
+    """Units of the first layer, 1 to 1024."""
+    pairs: bool = True
+    """Whether the first layer has rows for pairs of slots besides rows for single ones."""
+    experts: str = "contact-v1"
+    """Expert inputs into the layer after the first; "none" or a name of `engine.features`."""
+    hidden: int = 32
+    """Units of the second layer, 1 to 256; 0 = the outputs follow the first layer."""
+    tails: Tails = "one"
+    """Layers after the first: "one" for all positions, "back9" by each side's checkers back."""
+
+    def __post_init__(self) -> None:
+        faults = []
+        for name, least, largest in (
+            ("width", 1, _LARGEST_WIDTH),
+            ("hidden", 0, _LARGEST_HIDDEN),
+        ):
+            value = getattr(self, name)
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int)
+                or not least <= value <= largest
+            ):
+                faults.append(f"{name} is '{value}'; a whole number from {least} to {largest} fits")
+        if not isinstance(self.pairs, bool):
+            faults.append(f"pairs is '{self.pairs}'; true or false fits")
+        if self.experts not in EXPERT_INPUTS:
+            faults.append(f"experts is '{self.experts}'; accepted: {', '.join(EXPERT_INPUTS)}")
+        if self.tails not in get_args(Tails):
+            faults.append(f"tails is '{self.tails}'; accepted: {', '.join(get_args(Tails))}")
+        if faults:
+            raise ConfigError("net config: " + "; ".join(faults))
+
+    @property
+    def num_tails(self) -> int:
+        """How many output tails the net has."""
+        return _NUM_TAILS[self.tails]
+
+    @property
+    def num_experts(self) -> int:
+        """How many expert inputs the net takes."""
+        return num_expert_inputs(self.experts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueNetConfig:
+    """Shapes of the two nets that make a value net."""
+
+    contact: NetConfig = field(default_factory=NetConfig)
+    race: NetConfig = field(
+        default_factory=lambda: NetConfig(width=64, pairs=False, experts="none", hidden=0)
+    )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The config as plain values, for files."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "ValueNetConfig":
+        """The config of `as_dict`'s values; raises ConfigError for unknown names or values."""
+        parts = {}
+        unknown = sorted(set(values) - {"contact", "race"})
+        if unknown:
+            raise ConfigError(f"net config: unknown part '{unknown[0]}'; known: contact, race")
+        known = {f.name for f in dataclasses.fields(NetConfig)}
+        for part, settings in values.items():
+            unknown = sorted(set(settings) - known)
+            if unknown:
+                raise ConfigError(
+                    f"net config: unknown setting '{part}.{unknown[0]}'; known: {', '.join(known)}"
+                )
+            parts[part] = NetConfig(**settings)
+        return cls(**parts)
+
+
+DEFAULT_CONFIG: Final = ValueNetConfig()
+
+
+def array_shapes(config: NetConfig) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of a net's arrays, in the order of `NetArrays`."""
+    tails, experts = config.num_tails, config.num_experts
+    second = config.hidden or len(OUTPUTS)
+    return {
+        "points": (NUM_POINT_ROWS, config.width),
+        "pairs": (NUM_PAIR_ROWS if config.pairs else 0, config.width),
+        "bias": (config.width,),
+        "w2": (tails, second, config.width),
+        "e2": (tails, second, experts),
+        "b2": (tails, second),
+        "w3": (tails, len(OUTPUTS), config.hidden),
+        "b3": (tails, len(OUTPUTS)),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class ValueNet:
+    """Weights of a value net with their shapes, and the facts that travel with them."""
+
+    config: ValueNetConfig
+    contact: NetArrays
+    race: NetArrays
+    facts: dict[str, Any] = field(default_factory=dict)
+    """What is known of its origin and strength; kept in its file."""
+
+    def num_weights(self) -> int:
+        """Number of weights of both nets."""
+        return sum(a.size for net in (self.contact, self.race) for a in net)
+
+
+# Typical outcomes of a game between equals, as starting point of the output biases.
+_BASE_RATES = np.array([0.5, 0.14, 0.01, 0.14, 0.01])
+
+
+def _new_arrays(config: NetConfig, generator: np.random.Generator) -> NetArrays:
+    shapes = array_shapes(config)
+    arrays = {name: np.zeros(shape, dtype=np.float32) for name, shape in shapes.items()}
+    # Rows of one slot start as sums of steps, so that counts that differ by one start alike, each
+    # further checker counting less. Some 14 rows are lit at once.
+    points = arrays["points"]
+    steps = np.array([1.0, 0.7, 0.3, 0.2, 0.15, 0.1] + [0.1] * 9)
+    for slot, base in enumerate(POINT_BASE):
+        most = POINT_CLIP if slot < len(PAIR_BASE) else 15
+        signs = (1, -1) if slot < len(PAIR_BASE) else (1,)
+        for sign in signs:
+            row = np.zeros(config.width)
+            for n in range(1, most + 1):
+                row = row + generator.normal(0, 0.35 * steps[n - 1], config.width)
+                points[base + sign * n] = row
+    second = len(arrays["b2"][0])
+    arrays["w2"][:] = generator.normal(0, (2 / config.width) ** 0.5, (second, config.width))
+    if config.num_experts:
+        arrays["e2"][:] = generator.normal(0, 0.3, (second, config.num_experts))
+    logits = np.log(_BASE_RATES / (1 - _BASE_RATES))
+    if config.hidden:
+        scale = 0.5 * (1 / config.hidden) ** 0.5
+        arrays["w3"][:] = generator.normal(0, scale, (len(OUTPUTS), config.hidden))
+        arrays["b3"][:] = logits
+    else:
+        arrays["w2"] *= np.float32(0.25)
+        arrays["e2"] *= np.float32(0.25)
+        arrays["b2"][:] = logits
+    return NetArrays(**arrays)
+
+
+def new_value_net(config: ValueNetConfig, generator: np.random.Generator) -> ValueNet:
+    """A value net with random weights; pair rows start at zero."""
+    contact = _new_arrays(config.contact, generator)
+    return ValueNet(config, contact, _new_arrays(config.race, generator))
+
+
+def check_arrays(config: NetConfig, arrays: dict[str, NDArray[np.float32]]) -> list[str]:
+    """What is wrong with a net's arrays, in words; empty if nothing is."""
+    faults = []
+    for name, shape in array_shapes(config).items():
+        if name not in arrays:
+            faults.append(f"array '{name}' is missing")
+        elif arrays[name].shape != shape or arrays[name].dtype != np.float32:
+            found = arrays[name]
+            faults.append(
+                f"array '{name}' is {found.shape} {found.dtype}, its config asks for"
+                f" {shape} float32"
+            )
+        elif not np.isfinite(arrays[name]).all():
+            faults.append(f"array '{name}' holds numbers that are not finite")
+    return faults
