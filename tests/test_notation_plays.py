@@ -57,12 +57,12 @@ def test_legal_plays_come_back_under_house_rules(
 @pytest.mark.slow
 def test_all_plays_of_many_positions_come_back() -> None:
     rng = np.random.default_rng(5)
-    positions = itertools.islice(mixed_boards(rng), 6_000)
+    positions = itertools.islice(mixed_boards(rng), 1_200)
     checked = sum(
         _check_round_trip(as_array(board), roll, HOUSE_RULES[number % 6], 100)
         for number, (board, roll) in enumerate(positions)
     )
-    assert checked > 100_000
+    assert checked > 20_000
 
 
 @pytest.mark.parametrize("case", short_move_cases(), ids=lambda case: case.name)
