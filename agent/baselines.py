@@ -1,0 +1,111 @@
+"""Players that have learnt nothing: random, pip-greedy and pubeval, the yardsticks of training.
+
+All of them play whole batches at once. "First" among equal plays means first in the lexicographic
+order in which `engine.moves` lists them.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agent.bot import Bot, FloatArray, first_best
+from agent.pubeval import pubeval_table
+from engine.board import (
+    BAR,
+    NUM_CHECKERS,
+    NUM_SLOTS,
+    Board,
+    IntArray,
+    has_contact,
+)
+from engine.errors import ConfigError
+from engine.moves import legal_afterstates_batch
+from engine.rules import INTERNATIONAL, Rules
+
+__all__ = ["PipGreedyBot", "PubevalBot", "RandomBot", "TableBot"]
+
+_COUNTS = 2 * NUM_CHECKERS + 1  # a slot holds -15 to 15 checkers
+_SLOT_STARTS = _COUNTS * np.arange(NUM_SLOTS) + NUM_CHECKERS
+_FINISHED = np.iinfo(np.int64).max
+
+
+class RandomBot(Bot):
+    """Takes any legal result with equal probability."""
+
+    uses_draws = True
+
+    def choose(
+        self, boards: Board, rolls: NDArray[np.int8], draws: FloatArray | None = None
+    ) -> Board:
+        if draws is None:
+            raise ConfigError(
+                f"bot '{self.name}' plays by chance and needs draws: one number from 0 to 1 for"
+                " each decision"
+            )
+        afterstates, offsets = legal_afterstates_batch(boards, rolls, self.rules)
+        counts = np.diff(offsets)
+        # A draw just below 1 may round up to the count itself.
+        picks = np.minimum((np.asarray(draws) * counts).astype(np.int64), counts - 1)
+        chosen: Board = afterstates[offsets[:-1] + picks]
+        return chosen
+
+
+class TableBot(Bot):
+    """Takes the play with the highest sum of one table entry for each slot of the afterstate."""
+
+    def __init__(self, name: str, rules: Rules, *tables: IntArray) -> None:
+        """tables: each `(26, 31)` int64, entry [slot, 15 + count]; `_table_numbers` chooses."""
+        super().__init__(name, rules)
+        self._entries = np.stack(tables).reshape(-1)
+
+    def _table_numbers(self, boards: Board) -> IntArray:
+        """Number of the table to use for each position before the play; `(B,)` int64."""
+        return np.zeros(len(boards), dtype=np.int64)
+
+    def scores(self, afterstates: Board, table_numbers: IntArray) -> IntArray:
+        """Score of each afterstate by the table with this number; `(M,)` int64."""
+        starts = table_numbers[:, np.newaxis] * (NUM_SLOTS * _COUNTS) + _SLOT_STARTS
+        scores: IntArray = self._entries[starts + afterstates].sum(axis=1)
+        return scores
+
+    def choose(
+        self, boards: Board, rolls: NDArray[np.int8], draws: FloatArray | None = None
+    ) -> Board:
+        afterstates, offsets = legal_afterstates_batch(boards, rolls, self.rules)
+        numbers = np.repeat(self._table_numbers(np.asarray(boards)), np.diff(offsets))
+        chosen: Board = afterstates[first_best(self.scores(afterstates, numbers), offsets)]
+        return chosen
+
+
+class PipGreedyBot(TableBot):
+    """Takes the lowest own pip count, of equals the highest one of the opponent, then the first.
+
+    Plays that use the whole roll differ in own pips only where checkers are borne off.
+    """
+
+    def __init__(self, name: str = "pip-greedy", rules: Rules = INTERNATIONAL) -> None:
+        counts = np.arange(-NUM_CHECKERS, NUM_CHECKERS + 1)
+        pips = np.arange(NUM_SLOTS)[:, np.newaxis]
+        own = np.where(counts > 0, pips * counts, 0)
+        opponent = np.where(counts < 0, (BAR - pips) * -counts, 0)
+        own[0] = 0
+        opponent[0] = BAR * np.maximum(counts, 0)
+        most_pips = BAR * NUM_CHECKERS
+        super().__init__(name, rules, opponent - (most_pips + 1) * own)
+
+
+class PubevalBot(TableBot):
+    """Tesauro's public linear evaluator, and the end of the game before everything else.
+
+    Table 0 is for contact, table 1 for races; which one is decided on the position before the play.
+    """
+
+    def __init__(self, name: str = "pubeval", rules: Rules = INTERNATIONAL) -> None:
+        super().__init__(name, rules, pubeval_table(race=False), pubeval_table(race=True))
+
+    def _table_numbers(self, boards: Board) -> IntArray:
+        return 1 - has_contact(boards).astype(np.int64)
+
+    def scores(self, afterstates: Board, table_numbers: IntArray) -> IntArray:
+        scores = super().scores(afterstates, table_numbers)
+        scores[~(afterstates[:, 1:] > 0).any(axis=1)] = _FINISHED
+        return scores

@@ -1,0 +1,196 @@
+"""One interface for every player, and the texts that name them.
+
+A bot is named by `random`, `pip-greedy`, `pubeval`, `net` (the net that nardi brings) or
+`net:FILE`, and may say how many further rolls it looks at, as gnubg counts them: `net@0`. Search is
+not there yet, so `@0`, which is also meant without it, is the only depth.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.board import Board, IntArray
+from engine.dice import check_roll
+from engine.errors import ConfigError
+from engine.moves import Steps, legal_afterstates_batch, legal_plays
+from engine.rules import INTERNATIONAL, Rules
+from engine.variant import variant_of
+
+if TYPE_CHECKING:
+    from agent.evaluator import Evaluator
+
+__all__ = [
+    "BOT_TEXTS",
+    "BestPlay",
+    "Bot",
+    "FloatArray",
+    "NetBot",
+    "first_best",
+    "load_bot",
+]
+
+FloatArray = NDArray[np.float64]
+Probs = NDArray[np.float32]
+
+BOT_TEXTS = ("random", "pip-greedy", "pubeval", "net", "net:FILE")
+"""The texts that `load_bot` knows; each may be followed by `@0`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestPlay:
+    """The play that a bot chooses in one position."""
+
+    afterstate: Board
+    """`(26,)` int8, seen by the mover."""
+    steps: Steps
+    """(from, to) pairs in a legal playing order; () for a forced pass."""
+    text: str
+    """The play as people write it, such as "8/5 6/5"."""
+
+
+def first_best(scores: NDArray[Any], offsets: IntArray) -> IntArray:
+    """Row of the highest score of each position, the first one of equals; `(B,)` int64.
+
+    scores: `(M,)`; position i owns rows offsets[i] to offsets[i + 1], at least one.
+    """
+    starts = offsets[:-1]
+    if len(starts) == 0:
+        return starts
+    best = np.maximum.reduceat(scores, starts)
+    rows = np.flatnonzero(scores == np.repeat(best, np.diff(offsets)))
+    return rows[np.searchsorted(rows, starts)]
+
+
+class Bot(ABC):
+    """A player: gives a play for every position and roll; some give probabilities as well."""
+
+    uses_draws: ClassVar[bool] = False
+    """Whether it looks at `draws`; all others play the same whenever they are asked."""
+
+    def __init__(self, name: str, rules: Rules = INTERNATIONAL) -> None:
+        self.name = name
+        """The text that names it."""
+        self.rules = rules
+        """The rules it plays by."""
+
+    @abstractmethod
+    def choose(
+        self, boards: Board, rolls: NDArray[np.int8], draws: FloatArray | None = None
+    ) -> Board:
+        """The chosen afterstates, `(B, 26)` int8, still seen by the movers.
+
+        boards: `(B, 26)` int8 seen by the movers; rolls: `(B, 2)`; draws: `(B,)` uniform numbers in
+        [0, 1), one for each decision, which only a bot with `uses_draws` needs and looks at: what
+        is played depends on nothing else, so games may be batched in any way. With no legal play
+        the result is the unchanged board. Raises PositionError that names the first bad row.
+        """
+
+    def probabilities(self, boards: Board) -> Probs:
+        """Cumulative outcome probabilities for the owners, on roll, before the roll.
+
+        boards: `(B, 26)` int8. Returns `(B, 5)` float32: win, win gammon, win backgammon, lose
+        gammon, lose backgammon. Raises ConfigError if the bot has none.
+        """
+        raise ConfigError(
+            f"bot '{self.name}' only chooses plays and knows no probabilities; those that do:"
+            " net, net:FILE"
+        )
+
+    def best_play(
+        self, board: ArrayLike, roll: Sequence[int], draw: float | None = None
+    ) -> BestPlay:
+        """The play chosen in one position. draw: for a bot that uses chance, as in `choose`.
+
+        board: `(26,)` integers seen by the mover. Raises PositionError for a board or roll that
+        cannot occur and for a finished game.
+        """
+        from engine.notation import format_play
+
+        faces = check_roll(roll)
+        afterstates, plays = legal_plays(board, faces, self.rules)
+        before = np.asarray(board, dtype=np.int8)
+        draws = None if draw is None else np.array([draw])
+        chosen = self.choose(before[np.newaxis], np.array([faces], dtype=np.int8), draws)[0]
+        number = int(np.flatnonzero((afterstates == chosen).all(axis=1))[0])
+        steps = plays[number]
+        return BestPlay(afterstate=chosen, steps=steps, text=format_play(steps, before))
+
+
+class NetBot(Bot):
+    """A net that takes the play with the highest cubeless equity, without looking further."""
+
+    def __init__(self, name: str, evaluator: "Evaluator", rules: Rules = INTERNATIONAL) -> None:
+        super().__init__(name, rules)
+        if rules.scoring == "mars_homemars_koks_1234":
+            raise ConfigError(
+                f"bot '{name}' cannot tell the four kinds of win of scoring={rules.scoring} apart;"
+                " accepted: oin_mars_koks_123, oin_mars_12"
+            )
+        self._evaluator = evaluator
+        # What else the rules say bears on the cube and on the match, not on cubeless plays.
+        same = {name: getattr(INTERNATIONAL, name) for name in _PLAY_SWITCHES}
+        self._is_international = rules.replace(**same) == rules
+
+    def choose(
+        self, boards: Board, rolls: NDArray[np.int8], draws: FloatArray | None = None
+    ) -> Board:
+        if self._is_international:
+            return self._evaluator.choose(boards, rolls)
+        afterstates, offsets = legal_afterstates_batch(boards, rolls, self.rules)
+        opp_equities = self._equities(variant_of(self.rules).flip(afterstates))
+        chosen: Board = afterstates[first_best(-opp_equities, offsets)]
+        return chosen
+
+    def probabilities(self, boards: Board) -> Probs:
+        return self._evaluator.probabilities(boards)
+
+    def _equities(self, boards: Board) -> NDArray[np.float32]:
+        """Cubeless equity under the scoring of the rules, `(B,)`, for the owners on roll."""
+        from agent.evaluator import cubeless_equity
+
+        probs = self.probabilities(boards)
+        if self.rules.scoring == "oin_mars_12":
+            probs[:, [2, 4]] = 0  # a backgammon counts as a gammon there
+        return cubeless_equity(probs)
+
+
+_PLAY_SWITCHES = ("game", "hit_and_hide", "hit_then_bear_off", "scoring")
+
+
+def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:
+    """The bot that a text names, playing by these rules; its `name` is the text.
+
+    Raises ConfigError for an unknown text or a depth that is not there yet, and what reading the
+    net's file raises.
+    """
+    from agent.baselines import PipGreedyBot, PubevalBot, RandomBot
+
+    name = text.strip()
+    found = re.fullmatch(r"(.*?)(?:@(\d+))?", name, re.DOTALL | re.ASCII)
+    assert found is not None
+    kind, depth = found[1], int(found[2] or 0)
+    baselines: dict[str, Callable[[str, Rules], Bot]] = {
+        "random": RandomBot,
+        "pip-greedy": PipGreedyBot,
+        "pubeval": PubevalBot,
+    }
+    is_net = kind == "net" or (kind.startswith("net:") and kind != "net:")
+    if kind not in baselines and not is_net:
+        raise ConfigError(
+            f"unknown bot '{text}'; known: {', '.join(BOT_TEXTS)}, each with an optional depth such"
+            " as net@0"
+        )
+    if depth > 0:
+        raise ConfigError(f"bot '{text}' looks ahead: search comes later; accepted: {kind}@0")
+    if kind in baselines:
+        return baselines[kind](name, rules)
+    path = Path(kind.removeprefix("net:")) if kind.startswith("net:") else None
+    from agent.evaluator import load_evaluator
+
+    return NetBot(name, load_evaluator(path), rules)

@@ -1,0 +1,146 @@
+"""Plays many cubeless games of two bots side by side, each on a dice stream of its own.
+
+Nothing here depends on which games are played together: dice and draws belong to the stream.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agent.bot import Bot
+from engine.board import Board
+from engine.dice import game_generator, roll_dice
+from engine.errors import NardiError
+from engine.rules import INTERNATIONAL, Rules
+from engine.scoring import result_factors
+from engine.variant import variant_of
+
+__all__ = ["MOST_TURNS", "play_games"]
+
+MOST_TURNS = 100_000
+"""Turns after which a game counts as endless. Random play, the longest known, takes some hundred
+turns a game and never came near; but nothing in the rules ends a game."""
+
+_BLOCK = 64  # turns for which dice are thrown at a time; any number gives the same dice
+
+
+class _Dice:
+    """Dice and draws of the games of some streams, turn by turn; all streams go on together.
+
+    The opening throw is the stream's first throw that is no tie; its higher die tells which seat
+    starts and the starter plays both numbers. Draws come from a stream spawned from the dice's, so
+    that the dice are the same whether or not a bot needs draws.
+    """
+
+    def __init__(self, seed: int, first_stream: int, n_streams: int, with_draws: bool) -> None:
+        streams = range(first_stream, first_stream + n_streams)
+        self._dice_generators = [game_generator(seed, stream) for stream in streams]
+        self._draw_generators = (
+            [generator.spawn(1)[0] for generator in self._dice_generators] if with_draws else []
+        )
+        self._rolls = np.zeros((n_streams, _BLOCK, 2), dtype=np.int8)
+        self._draws = np.zeros((n_streams, _BLOCK))
+        for stream, generator in enumerate(self._dice_generators):
+            opening = roll_dice(generator)[0]
+            while opening[0] == opening[1]:
+                opening = roll_dice(generator)[0]
+            self._rolls[stream, 0] = opening
+        self.starting_seats = (self._rolls[:, 0, 1] > self._rolls[:, 0, 0]).astype(np.int8)
+        """Seat that starts on each stream, `(n_streams,)` int8."""
+
+    def throw(self, turn: int, streams: NDArray[np.int64]) -> None:
+        """Make this turn's dice ready on these streams; to be called for every turn in order."""
+        if turn % _BLOCK:
+            return
+        for stream in np.unique(streams):
+            start = 1 if turn == 0 else 0  # the opening throw is there already
+            self._rolls[stream, start:] = roll_dice(self._dice_generators[stream], _BLOCK - start)
+            if self._draw_generators:
+                self._draws[stream] = self._draw_generators[stream].random(_BLOCK)
+
+    def rolls(self, turn: int, streams: NDArray[np.int64]) -> NDArray[np.int8]:
+        rolls: NDArray[np.int8] = self._rolls[streams, turn % _BLOCK]
+        return rolls
+
+    def draws(self, turn: int, streams: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        return self._draws[streams, turn % _BLOCK] if self._draw_generators else None
+
+
+def play_games(
+    bots: Sequence[Bot],
+    seed: int,
+    first_stream: int,
+    n_streams: int,
+    rules: Rules = INTERNATIONAL,
+    *,
+    paired: bool = True,
+    on_turn: Callable[[int], None] = lambda n_over: None,
+) -> NDArray[np.int8]:
+    """Points of the first bot in each game, `(n_streams, 2)` int8, or `(n_streams, 1)` unpaired.
+
+    bots: two. Column 0 has the first bot in seat 0, column 1 the same dice with the seats swapped.
+    Points are the factors of the scoring scheme, negative where the second bot won, 0 for a draw
+    by the last throw. on_turn is called after every turn with the number of games that it ended;
+    what it raises goes through. Raises NardiError for a game that does not end.
+    """
+    n_seatings = 2 if paired else 1
+    dice = _Dice(seed, first_stream, n_streams, any(bot.uses_draws for bot in bots))
+    points = np.zeros((n_streams, n_seatings), dtype=np.int8)
+    flip = variant_of(rules).flip
+    # State of the games that still run, one row each.
+    streams = np.repeat(np.arange(n_streams), n_seatings)
+    seatings = np.tile(np.arange(n_seatings, dtype=np.int8), n_streams)
+    seats = dice.starting_seats[streams]  # on roll
+    boards = np.tile(variant_of(rules).start, (len(streams), 1))
+    last_throw = np.zeros(len(streams), dtype=np.bool_)
+    for turn in range(MOST_TURNS):
+        dice.throw(turn, streams)
+        movers = seats ^ seatings  # number of the bot on roll
+        after = _chosen(bots, movers, boards, last_throw, dice, turn, streams)
+        finished = ~(after[:, 1:] > 0).any(axis=1)
+        goes_on = ~finished & ~last_throw
+        gets_last_throw = np.zeros_like(last_throw)
+        if rules.end_rule == "last_chance_draw":
+            gets_last_throw = finished & ~last_throw & (seats == dice.starting_seats[streams])
+            goes_on |= gets_last_throw
+        over = ~goes_on
+        n_over = int(over.sum())
+        if n_over:
+            # A second player who finishes as well leaves no checkers at all: factor 0, a draw.
+            factors = result_factors(after[over], rules)
+            points[streams[over], seatings[over]] = np.where(movers[over] == 0, factors, -factors)
+            streams, seatings, seats = streams[goes_on], seatings[goes_on], seats[goes_on]
+            after, gets_last_throw = after[goes_on], gets_last_throw[goes_on]
+        on_turn(n_over)
+        if len(streams) == 0:
+            return points
+        boards, seats, last_throw = flip(after), seats ^ 1, gets_last_throw
+    raise NardiError(
+        f"'{bots[0].name}' against '{bots[1].name}', seed {seed}, dice stream"
+        f" {first_stream + int(streams[0])}: the game is not over after {MOST_TURNS:,} turns"
+    )
+
+
+def _chosen(
+    bots: Sequence[Bot],
+    movers: NDArray[np.int8],
+    boards: Board,
+    last_throw: NDArray[np.bool_],
+    dice: _Dice,
+    turn: int,
+    streams: NDArray[np.int64],
+) -> Board:
+    """Afterstates of all games' turn, each chosen by the bot on roll."""
+    # Plays exist only in a running game: for a last throw the side that has finished lends a
+    # checker to its bar, where it is in nobody's way (as `engine.game` has it).
+    boards[last_throw, 0] = 1
+    after = np.empty_like(boards)
+    for number, bot in enumerate(bots):
+        rows = np.flatnonzero(movers == number)
+        if len(rows):
+            some = streams[rows]
+            rolls, draws = dice.rolls(turn, some), dice.draws(turn, some)
+            after[rows] = bot.choose(boards[rows], rolls, draws)
+    after[last_throw, 0] = 0
+    return after
