@@ -193,6 +193,25 @@ def _last_checkers(rng: np.random.Generator) -> BoardTuple:
     return _assemble(own, [*opp, 24], (0, int(rng.integers(0, 2))))
 
 
+def _last_outside(rng: np.random.Generator) -> BoardTuple:
+    """Bear-off about to begin: the last checkers outside home stand behind blots."""
+    order = rng.permutation(np.arange(1, 14)).tolist()
+    outside = [point for point in order if point > 6][: int(rng.integers(1, 3))]
+    home = [point for point in order if point <= 6][:3]
+    own = outside + rng.choice(home, size=int(rng.integers(1, 7))).tolist()
+    opp = [point for point in order if point not in own and rng.random() < 0.5]
+    return _assemble(own, [*opp, 24], (0, 0))
+
+
+def _blots(rng: np.random.Generator) -> BoardTuple:
+    """A few own checkers among blots: one may hit several, several may hit and meet."""
+    order = rng.permutation(np.arange(1, int(rng.integers(8, 16)))).tolist()
+    count = int(rng.integers(2, 5))
+    own = order[:count] + rng.choice(order[:count], size=int(rng.integers(0, 4))).tolist()
+    opp = [point for point in order[count:] if rng.random() < 0.7]
+    return _assemble(own, [*opp, 24], (0, 0))
+
+
 _BUILDERS: dict[str, Callable[[np.random.Generator], BoardTuple]] = {
     "scatter": _scatter,
     "own_bar": _own_bar,
@@ -201,6 +220,8 @@ _BUILDERS: dict[str, Callable[[np.random.Generator], BoardTuple]] = {
     "back_game": _back_game,
     "spread": _spread,
     "last_checkers": _last_checkers,
+    "last_outside": _last_outside,
+    "blots": _blots,
 }
 CONSTRUCTED_KINDS: list[str] = list(_BUILDERS)
 
