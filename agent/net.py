@@ -72,8 +72,9 @@ class NetConfig:
                 or not least <= value <= largest
             ):
                 faults.append(f"{name} is '{value}'; a whole number from {least} to {largest} fits")
-        if not isinstance(self.pairs, bool):
-            faults.append(f"pairs is '{self.pairs}'; true or false fits")
+        pairs: Any = self.pairs
+        if not isinstance(pairs, bool):
+            faults.append(f"pairs is '{pairs}'; true or false fits")
         if self.experts not in EXPERT_INPUTS:
             faults.append(f"experts is '{self.experts}'; accepted: {', '.join(EXPERT_INPUTS)}")
         if self.tails not in get_args(Tails):
@@ -174,7 +175,7 @@ def _new_arrays(config: NetConfig, generator: np.random.Generator) -> NetArrays:
         for sign in signs:
             row = np.zeros(config.width)
             for n in range(1, most + 1):
-                row = row + generator.normal(0, 0.35 * steps[n - 1], config.width)
+                row = row + generator.normal(0, 0.1 * steps[n - 1], config.width)
                 points[base + sign * n] = row
     second = len(arrays["b2"][0])
     arrays["w2"][:] = generator.normal(0, (2 / config.width) ** 0.5, (second, config.width))

@@ -23,11 +23,14 @@ from engine.short_moves import code_num_steps, code_source, code_step_die
 __all__ = [
     "NetArrays",
     "Work",
+    "board_kind",
     "boards_probs",
     "children_probs",
     "equity_of",
     "first_layer_rows",
     "new_work",
+    "num_tail",
+    "possible_outcomes",
     "see_board",
 ]
 
@@ -51,7 +54,7 @@ _FINISHED, _CONTACT, _RACE = 0, 1, 2
 _FAST = {"reassoc", "contract", "nsz", "arcp"}  # sums in any order; NaN stays NaN
 
 
-def new_work(contact, race, n_children):
+def new_work(contact: NetArrays, race: NetArrays, n_children: int) -> Work:
     """Scratch for a value net and positions of up to `n_children` plays."""
     width = contact.bias.shape[0]
     return Work(
@@ -230,7 +233,7 @@ def _update(points, pairs, seen, boards, i, touched, parent, x, delta, stamp, no
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _tail(boards, i, n_tails):
+def num_tail(boards, i, n_tails):
     """Number of the output tail: 0, or of 9 by the checkers each side has back (0-1, 2, 3+)."""
     if n_tails == 1:
         return 0
@@ -310,7 +313,7 @@ def _layers(w2, e2, b2, w3, b3, boards, kinds, kind, n, x, experts, hidden, prob
             continue
         for h in range(x.shape[1]):
             x[i, h] = max(x[i, h], np.float32(0))
-        tail = _tail(boards, i, b2.shape[0])
+        tail = num_tail(boards, i, b2.shape[0])
         _dense(x, i, w2, tail, b2, hidden, n_second)
         if e2.shape[2]:
             contact_inputs(boards, i, experts, 0)
@@ -351,26 +354,37 @@ def _far_back(boards, i, own):
     return found
 
 
-@njit(cache=True, nogil=True)
-def _kind(boards, i, probs, row):
-    """Kind of board i; of a finished one the exact outcome goes to probs[row]."""
-    if boards[i, _OPP_OFF] == 15:
-        gammon = boards[i, _OWN_OFF] == 0
-        probs[row, 0] = 0
-        probs[row, 1] = 0
-        probs[row, 2] = 0
-        probs[row, 3] = gammon
-        probs[row, 4] = gammon and _far_back(boards, i, True)
-        return _FINISHED
-    if boards[i, _OWN_OFF] == 15:
-        gammon = boards[i, _OPP_OFF] == 0
-        probs[row, 0] = 1
-        probs[row, 1] = gammon
-        probs[row, 2] = gammon and _far_back(boards, i, False)
-        probs[row, 3] = 0
-        probs[row, 4] = 0
+@njit(cache=True, nogil=True, inline="always")
+def board_kind(boards, i):
+    """Phase of board i: 0 finished, 1 contact, 2 race."""
+    if boards[i, _OPP_OFF] == 15 or boards[i, _OWN_OFF] == 15:
         return _FINISHED
     return _CONTACT if _in_contact(boards, i) else _RACE
+
+
+@njit(cache=True, nogil=True)
+def _outcome(boards, i, probs, row):
+    """Write the exact outcome of a finished board to probs[row], for the side on roll."""
+    won = boards[i, _OWN_OFF] == 15
+    gammon = boards[i, _OPP_OFF if won else _OWN_OFF] == 0
+    backgammon = gammon and _far_back(boards, i, not won)
+    probs[row, 0] = won
+    probs[row, 1] = won and gammon
+    probs[row, 2] = won and backgammon
+    probs[row, 3] = not won and gammon
+    probs[row, 4] = not won and backgammon
+
+
+@njit(cache=True, nogil=True, inline="always")
+def possible_outcomes(boards, i, contact, possible, row):
+    """Write 1 for each of the five outcomes that a running game still allows, 0 for the others."""
+    gammon = boards[i, _OPP_OFF] == 0
+    opp_gammon = boards[i, _OWN_OFF] == 0
+    possible[row, 0] = 1
+    possible[row, 1] = gammon
+    possible[row, 2] = gammon and (contact or _far_back(boards, i, False))
+    possible[row, 3] = opp_gammon
+    possible[row, 4] = opp_gammon and (contact or _far_back(boards, i, True))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -402,13 +416,15 @@ def boards_probs(contact, race, boards, work, probs):
         n = min(_CHUNK, len(boards) - first)
         for i in range(n):
             see_board(boards, first + i, seen, i)
-            kinds[i] = _kind(seen, i, probs, first + i)
+            kinds[i] = board_kind(seen, i)
             if kinds[i] == _CONTACT:
                 _first_layer(
                     contact.points, contact.pairs, contact.bias, seen, i, work.x_contact, i
                 )
             elif kinds[i] == _RACE:
                 _first_layer(race.points, race.pairs, race.bias, seen, i, work.x_race, i)
+            else:
+                _outcome(seen, i, probs, first + i)
         _layers_of_both(contact, race, n, work, probs, first)
 
 
@@ -502,7 +518,7 @@ def children_probs(contact, race, w, codes, n, high, low, work):
             for slot in range(28):
                 boards[i, slot] = seen[slot]
             touched = _play_seen_by_opponent(boards, i, codes[first + i], high, low)
-            kinds[i] = _kind(boards, i, probs, first + i)
+            kinds[i] = board_kind(boards, i)
             if kinds[i] == _CONTACT:
                 if not parent_known:
                     _first_layer(points, pairs, contact.bias, seen.reshape(1, 28), 0, parent, 0)
@@ -512,6 +528,8 @@ def children_probs(contact, race, w, codes, n, high, low, work):
                 )
             elif kinds[i] == _RACE:
                 _first_layer(race.points, race.pairs, race.bias, boards, i, x_race, i)
+            else:
+                _outcome(boards, i, probs, first + i)
         _layers_of_both(contact, race, m, work, probs, first)
         for i in range(first, first + m):
             equity[i] = -equity_of(probs, i)

@@ -1,0 +1,323 @@
+"""Everything a training run is told: frozen settings, presets in TOML, files and `--set`."""
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+from agent.net import ValueNetConfig
+from engine.errors import ConfigError
+
+__all__ = [
+    "PRESETS",
+    "CheckConfig",
+    "LearnConfig",
+    "SelfPlayConfig",
+    "StageConfig",
+    "TrainConfig",
+    "config_from_values",
+    "load_config",
+    "read_values",
+    "set_value",
+]
+
+PRESETS: Final = ("smoke", "short", "long")
+"""Names of the presets that come with nardi."""
+
+_CHUNK_GAMES: Final = 25  # games played by one call of the compiled loop
+
+
+def _check(where: str, faults: Sequence[str | None]) -> None:
+    found = [fault for fault in faults if fault]
+    if found:
+        raise ConfigError(f"{where}: " + "; ".join(found))
+
+
+def _whole(name: str, value: object, least: int) -> str | None:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+        return None
+    return f"{name} is '{value}'; a whole number from {least} up fits"
+
+
+def _number(name: str, value: object, least: float, most: float) -> str | None:
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    if numeric and least <= value <= most:  # type: ignore[operator]
+        return None
+    return f"{name} is '{value}'; a number from {least:g} to {most:g} fits"
+
+
+def _range(name: str, value: object, least: float, most: float) -> str | None:
+    if isinstance(value, tuple) and len(value) == 2:
+        for end in value:
+            if fault := _number(name, end, least, most):
+                return fault
+        return None
+    return f"{name} is '{value}'; two numbers, at the start and at the end of the stage, fit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfPlayConfig:
+    """How games are played. A round is played by the averaged weights of two rounds before it."""
+
+    games_per_round: int = 500
+    """Games between two updates of the weights that play."""
+
+    def __post_init__(self) -> None:
+        _check("selfplay", [_whole("games_per_round", self.games_per_round, 1)])
+
+    @property
+    def games_per_call(self) -> int:
+        """Games that one worker plays at a time."""
+        return _CHUNK_GAMES
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnConfig:
+    """How the weights are fitted to the targets of a round: minibatch Adam, one pass."""
+
+    batch: int = 1024
+    """Positions in a minibatch."""
+    pair_rate: float = 0.25
+    """Step size of the pair rows as a share of the others'; they meet few positions each."""
+    race_rate: float = 1.0
+    """Step size of the race net as a share of the contact net's."""
+    average: float = 0.999
+    """Decay per minibatch of the averaged weights that play and are kept; 0 = no averaging."""
+
+    def __post_init__(self) -> None:
+        _check(
+            "learn",
+            [
+                _whole("batch", self.batch, 1),
+                _number("pair_rate", self.pair_rate, 0, 10),
+                _number("race_rate", self.race_rate, 0, 10),
+                _number("average", self.average, 0, 0.999999),
+            ],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageConfig:
+    """One stage of a run. Pairs of numbers hold at its start and at its end."""
+
+    games: int
+    """Games of self-play."""
+    lambda_: tuple[float, float] = (0.8, 0.4)
+    """λ of the returns, linear in between; 1 = the game's result, 0 = the next position's value."""
+    rate: tuple[float, float] = (1e-3, 1e-4)
+    """Adam's step size, geometric in between."""
+    explore: float = 0.0
+    """Chance of a random play at any ply; it cuts the trace."""
+    random_openings: float = 0.1
+    """Share of games that begin with random plies, which are not learned from."""
+    random_plies: int = 8
+    """Most random plies of such an opening."""
+    expected: tuple[float, float] = (0.0, 0.0)
+    """Share of positions whose target is the exact mean over all 21 rolls of the best play's value
+    instead of the λ-return; each costs some twenty times as much. Linear in between."""
+
+    def __post_init__(self) -> None:
+        _check(
+            "stage",
+            [
+                _whole("games", self.games, 1),
+                _range("lambda", self.lambda_, 0, 1),
+                _range("rate", self.rate, 1e-8, 1),
+                _number("explore", self.explore, 0, 1),
+                _number("random_openings", self.random_openings, 0, 1),
+                _whole("random_plies", self.random_plies, 1),
+                _range("expected", self.expected, 0, 1),
+            ],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckConfig:
+    """Matches against fixed opponents during the run; they do not touch what is learned."""
+
+    first_games: int = 1000
+    """Games of self-play until the first match after the one at the start."""
+    growth: float = 1.5
+    """Each further match comes after this times as many games, so that early progress shows."""
+    games: int = 1000
+    """Games of a match, an even number."""
+    opponents: tuple[str, ...] = ("random", "pip-greedy", "pubeval")
+    """Bots as their texts name them; the score against the last one decides which net is best."""
+
+    def __post_init__(self) -> None:
+        even = None if self.games % 2 == 0 else f"games is '{self.games}'; an even number fits"
+        _check(
+            "checks",
+            [
+                _whole("first_games", self.first_games, 1),
+                _number("growth", self.growth, 1.01, 100),
+                _whole("games", self.games, 2),
+                even,
+                None if self.opponents else "opponents is empty; at least one bot is needed",
+            ],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """A whole run: what net, how it plays and learns, in which stages, how it is checked."""
+
+    seed: int = 1
+    """Root of all randomness of the run."""
+    net: ValueNetConfig = field(default_factory=ValueNetConfig)
+    selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
+    learn: LearnConfig = field(default_factory=LearnConfig)
+    stage: tuple[StageConfig, ...] = (StageConfig(games=20_000),)
+    checks: CheckConfig = field(default_factory=CheckConfig)
+
+    def __post_init__(self) -> None:
+        _check(
+            "train config",
+            [
+                _whole("seed", self.seed, 0),
+                None if self.stage else "there is no stage; at least one is needed",
+            ],
+        )
+
+    @property
+    def games(self) -> int:
+        """Games of all stages."""
+        return sum(stage.games for stage in self.stage)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings as plain values, under the names of the TOML files."""
+        return _plain(dataclasses.asdict(self))  # type: ignore[no-any-return]
+
+    def with_games(self, games: int) -> "TrainConfig":
+        """The same run with another number of games, each stage keeping its share."""
+        if games < len(self.stage):
+            raise ConfigError(
+                f"games is '{games}'; a whole number from {len(self.stage)} up fits, one or more"
+                " for each stage"
+            )
+        ends = [0]
+        for stage in self.stage:
+            ends.append(ends[-1] + stage.games)
+        new_ends = [round(end * games / ends[-1]) for end in ends]
+        stages = tuple(
+            dataclasses.replace(stage, games=max(new_ends[i + 1] - new_ends[i], 1))
+            for i, stage in enumerate(self.stage)
+        )
+        return dataclasses.replace(self, stage=stages)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name.rstrip("_"): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _build(kind: Any, values: Any, where: str) -> Any:
+    """A settings object, or a plain value, of a type from what TOML or JSON gave."""
+    if dataclasses.is_dataclass(kind):
+        if not isinstance(values, Mapping):
+            raise ConfigError(f"{where}: a table of settings is needed, not '{values}'")
+        hints = get_type_hints(kind)
+        known = {f.name.rstrip("_"): f.name for f in dataclasses.fields(kind)}
+        for name in values:
+            if name not in known:
+                raise ConfigError(
+                    f"unknown setting '{where + '.' if where else ''}{name}';"
+                    f" known: {', '.join(known)}"
+                )
+        parts = {
+            known[name]: _build(hints[known[name]], value, f"{where}.{name}".lstrip("."))
+            for name, value in values.items()
+        }
+        try:
+            return kind(**parts)  # type: ignore[operator]
+        except TypeError as error:
+            raise ConfigError(f"{where}: {error}") from None
+    if get_origin(kind) is tuple:
+        if not isinstance(values, list | tuple):
+            raise ConfigError(f"{where}: a list is needed, not '{values}'")
+        inner = get_args(kind)[0]
+        return tuple(_build(inner, item, f"{where}.{i}") for i, item in enumerate(values))
+    return values
+
+
+def config_from_values(values: Mapping[str, Any]) -> TrainConfig:
+    """Settings from nested plain values. Raises ConfigError that names the setting at fault."""
+    config = _build(TrainConfig, values, "")
+    assert isinstance(config, TrainConfig)
+    return config
+
+
+def read_values(text: str, source: str) -> dict[str, Any]:
+    """The values of a TOML text; source names it in errors. Raises ConfigError."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{source}: {error}") from None
+
+
+def _preset_values(name: str) -> dict[str, Any]:
+    if name not in PRESETS:
+        raise ConfigError(f"unknown preset '{name}'; known: {', '.join(PRESETS)}")
+    resource = files("train").joinpath("presets", f"{name}.toml")
+    return read_values(resource.read_text(encoding="utf-8"), f"preset '{name}'")
+
+
+def _merge(values: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for name, value in more.items():
+        if isinstance(value, Mapping) and isinstance(values.get(name), dict):
+            _merge(values[name], value)
+        else:
+            values[name] = value
+
+
+def set_value(values: dict[str, Any], assignment: str) -> None:
+    """Apply "learn.batch=512" or "stage.0.rate=[1e-3,1e-4]" to nested values. Raises ConfigError.
+
+    The value is read as TOML; what TOML does not know is taken as text.
+    """
+    path, equals, text = assignment.partition("=")
+    if not equals or not path.strip():
+        raise ConfigError(
+            f"'{assignment}' is not a setting; write NAME=VALUE, e.g. learn.batch=512"
+        )
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    *parents, last = path.strip().split(".")
+    place: Any = values
+    for name in parents:
+        if isinstance(place, list) and name.isdigit() and int(name) < len(place):
+            place = place[int(name)]
+        elif isinstance(place, dict):
+            place = place.setdefault(name, {})
+        else:
+            raise ConfigError(f"unknown setting '{path.strip()}': there is no '{name}'")
+    if isinstance(place, list) and last.isdigit() and int(last) < len(place):
+        place[int(last)] = value
+    elif isinstance(place, dict):
+        place[last] = value
+    else:
+        raise ConfigError(f"unknown setting '{path.strip()}': there is no '{last}'")
+
+
+def load_config(
+    preset: str = "short", file: Path | None = None, assignments: Sequence[str] = ()
+) -> TrainConfig:
+    """Settings of a preset, changed by a TOML file and then by assignments. Raises ConfigError."""
+    values = _preset_values(preset)
+    if file is not None:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"config file '{file}' cannot be read: {error}") from None
+        _merge(values, read_values(text, f"config file '{file}'"))
+    for assignment in assignments:
+        set_value(values, assignment)
+    return config_from_values(values)

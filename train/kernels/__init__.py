@@ -1,0 +1,1 @@
+"""Compiled parts of training: self-play, targets, and the sparse first layer of the learner."""

@@ -1,0 +1,78 @@
+"""Compiled sparse first layer of the learner: encoding, gathering and scattering of rows."""
+
+import numpy as np
+from numba import njit
+
+from agent.kernels.value import (
+    board_kind,
+    first_layer_rows,
+    num_tail,
+    possible_outcomes,
+    see_board,
+)
+from engine.expert_inputs import contact_inputs
+
+__all__ = ["MAX_PAIR_ROWS", "MAX_POINT_ROWS", "board_kinds", "encode", "gather", "scatter"]
+
+MAX_POINT_ROWS = 32  # 30 of the slots of a board can be occupied at most, by 15 checkers a side
+MAX_PAIR_ROWS = 160  # no more pairs of slots exist than 135
+
+
+@njit(cache=True, nogil=True)
+def board_kinds(boards, kinds):
+    """Phase of each board as the value net takes it: 0 finished, 1 contact, 2 race."""
+    seen = np.empty((1, 28), dtype=np.int64)
+    for i in range(len(boards)):
+        see_board(boards, i, seen, 0)
+        kinds[i] = board_kind(seen, 0)
+
+
+@njit(cache=True, nogil=True)
+def encode(
+    boards,
+    order,
+    contact,
+    with_pairs,
+    n_tails,
+    points,
+    pairs,
+    n_points,
+    n_pairs,
+    experts,
+    tails,
+    possible,
+):
+    """Everything the learner takes of boards[order]: rows of the first layer, inputs, tails.
+
+    points: `(B, MAX_POINT_ROWS)` and pairs: `(B, MAX_PAIR_ROWS)` int32 with their counts;
+    experts: `(B, F)` float32; tails: `(B,)` int64; possible: `(B, 5)` float32, 1 for outcomes that
+    the rules leave open.
+    """
+    seen = np.empty((1, 28), dtype=np.int64)
+    for b in range(len(order)):
+        see_board(boards, order[b], seen, 0)
+        n_points[b], n_pairs[b] = first_layer_rows(seen, 0, with_pairs, points[b], pairs[b])
+        if experts.shape[1]:
+            contact_inputs(seen, 0, experts, b)
+        tails[b] = num_tail(seen, 0, n_tails)
+        possible_outcomes(seen, 0, contact, possible, b)
+
+
+@njit(cache=True, nogil=True)
+def gather(weights, rows, n_rows, out):
+    """out[b] += sum of the rows that board b lights."""
+    for b in range(len(n_rows)):
+        for k in range(n_rows[b]):
+            row = rows[b, k]
+            for h in range(out.shape[1]):
+                out[b, h] += weights[row, h]
+
+
+@njit(cache=True, nogil=True)
+def scatter(grad_out, rows, n_rows, grad):
+    """grad[row] += grad_out[b] for every row that board b lights."""
+    for b in range(len(n_rows)):
+        for k in range(n_rows[b]):
+            row = rows[b, k]
+            for h in range(grad_out.shape[1]):
+                grad[row, h] += grad_out[b, h]

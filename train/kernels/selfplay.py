@@ -1,0 +1,167 @@
+"""Compiled self-play: whole games by a value net, one position at a time, and exact backups.
+
+A ply is recorded as the board before its roll, seen by the side on roll, and the net's value of the
+best afterstate, seen by the side on roll *there*. A random opening is not recorded.
+"""
+
+import numpy as np
+from numba import njit
+
+from agent.kernels.value import boards_probs, children_probs
+from engine.dice_stream import next_below, next_die, next_uniform
+from engine.short_moves import apply_code, find_codes
+
+__all__ = ["EXPLORED", "GREEDY", "MAX_PLIES", "expected_values", "play_games"]
+
+GREEDY = 0
+EXPLORED = 1
+MAX_PLIES = 600
+"""Longer games are cut and valued by the net; random nets would go on for thousands of plies."""
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _flip(w):
+    for slot in range(1, 13):
+        other = w[25 - slot]
+        w[25 - slot] = -w[slot]
+        w[slot] = -other
+    bar = w[0]
+    w[0] = w[25]
+    w[25] = bar
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _has_won(w):
+    left = 0
+    for slot in range(1, 26):
+        left += max(w[slot], 0)
+    return left == 0
+
+
+@njit(cache=True, nogil=True)
+def _value_of_pass(contact, race, w, flipped, work):
+    """Evaluate the position after a pass to work.probs[0], as `children_probs` does a play."""
+    for slot in range(1, 25):
+        flipped[0, slot] = -w[25 - slot]
+    flipped[0, 0] = w[25]
+    flipped[0, 25] = w[0]
+    boards_probs(contact, race, flipped, work, work.probs)
+
+
+@njit(cache=True, nogil=True)
+def play_games(
+    contact,
+    race,
+    states,
+    first_game,
+    start,
+    explore,
+    random_openings,
+    random_plies,
+    work,
+    scratch,
+    boards,
+    values,
+    flags,
+    ends,
+):
+    """Play games from number `first_game` of this call on, as many as surely fit the buffers.
+
+    states: `(G, 4)` dice streams; start: `(26,)` opening position; explore: chance of a random play
+    at any ply; random_openings: share of games that open with 1 to random_plies random plies.
+    boards: `(N, 26)` int8, values: `(N, 5)` float32, flags: `(N,)` uint8 are filled from
+    ends[first_game - 1] on; ends[g] is the first row after game g. Returns the next game to play.
+    """
+    w = np.empty(26, dtype=np.int64)
+    flipped = np.empty((1, 26), dtype=np.int64)
+    row = ends[first_game - 1] if first_game > 0 else 0
+    game = first_game
+    while game < len(states) and row + MAX_PLIES <= len(boards):
+        for slot in range(26):
+            w[slot] = start[slot]
+        opening = 0
+        if next_uniform(states, game) < random_openings:
+            opening = 1 + next_below(states, game, random_plies)
+        first_ply = True
+        for ply in range(MAX_PLIES):
+            high = next_die(states, game)
+            low = next_die(states, game)
+            while first_ply and high == low:
+                low = next_die(states, game)
+                high = next_die(states, game)
+            first_ply = False
+            if high < low:
+                high, low = low, high
+            n = find_codes(w, high, low, scratch)
+            if ply < opening:
+                if n > 0:
+                    code = scratch[1, next_below(states, game, n)]
+                    apply_code(w, code, high, low)
+                    if _has_won(w):
+                        break
+                _flip(w)
+                continue
+            for slot in range(26):
+                boards[row, slot] = w[slot]
+            best = 0
+            if n > 0:
+                best = children_probs(contact, race, w, scratch[1], n, high, low, work)
+            else:
+                _value_of_pass(contact, race, w, flipped, work)
+            for k in range(5):
+                values[row, k] = work.probs[best, k]
+            flags[row] = GREEDY
+            if explore > 0 and next_uniform(states, game) < explore and n > 1:
+                chosen = next_below(states, game, n)
+                if chosen != best:
+                    flags[row] = EXPLORED
+                    best = chosen
+            row += 1
+            if n > 0:
+                apply_code(w, scratch[1, best], high, low)
+            if _has_won(w):
+                break
+            _flip(w)
+        ends[game] = row
+        game += 1
+    return game
+
+
+@njit(cache=True, nogil=True)
+def expected_values(contact, race, boards, chosen, work, scratch, targets):
+    """Targets of chosen rows: the mean over all 36 rolls of the best afterstate's value.
+
+    boards: `(N, 26)` int8; chosen: row numbers; targets: `(N, 5)` float32, rows chosen are written,
+    each for the side on roll.
+    """
+    w = np.empty(26, dtype=np.int64)
+    flipped = np.empty((1, 26), dtype=np.int64)
+    for i in range(len(chosen)):
+        row = chosen[i]
+        for slot in range(26):
+            w[slot] = boards[row, slot]
+        win = 0.0
+        win_gammon = 0.0
+        win_bg = 0.0
+        lose_gammon = 0.0
+        lose_bg = 0.0
+        for high in range(1, 7):
+            for low in range(1, high + 1):
+                weight = 1.0 if high == low else 2.0
+                n = find_codes(w, high, low, scratch)
+                best = 0
+                if n > 0:
+                    best = children_probs(contact, race, w, scratch[1], n, high, low, work)
+                else:
+                    _value_of_pass(contact, race, w, flipped, work)
+                probs = work.probs
+                win += weight * (1 - probs[best, 0])
+                win_gammon += weight * probs[best, 3]
+                win_bg += weight * probs[best, 4]
+                lose_gammon += weight * probs[best, 1]
+                lose_bg += weight * probs[best, 2]
+        targets[row, 0] = win / 36
+        targets[row, 1] = win_gammon / 36
+        targets[row, 2] = win_bg / 36
+        targets[row, 3] = lose_gammon / 36
+        targets[row, 4] = lose_bg / 36

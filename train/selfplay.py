@@ -1,0 +1,108 @@
+"""Rounds of self-play: games played by compiled code in worker threads, and their targets."""
+
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agent.kernels.value import new_work
+from agent.net import ValueNet
+from engine.dice_stream import game_states
+from engine.rules import INTERNATIONAL
+from engine.short_moves import MAX_PLAYS, new_scratch
+from engine.variant import variant_of
+from train.kernels.returns import lambda_returns
+from train.kernels.selfplay import MAX_PLIES, expected_values, play_games
+
+__all__ = ["Round", "RoundPlan", "play_round"]
+
+_PLIES_EXPECTED: Final = 80  # rows a game to make room for at first
+_SALT_EXPECTED: Final = 1 << 40  # spawn keys of draws that are not dice lie far beyond the games
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundPlan:
+    """What is to be played: which games, with what chance, learned from how."""
+
+    seed: int
+    first_game: int
+    games: int
+    games_per_call: int
+    lambda_: float
+    explore: float
+    random_openings: float
+    random_plies: int
+    expected: float
+
+
+@dataclass(frozen=True)
+class Round:
+    """Positions of the games of a round, in the order of the games."""
+
+    boards: NDArray[np.int8]
+    """`(N, 26)`, seen by the side on roll."""
+    targets: NDArray[np.float32]
+    """`(N, 5)`, for the side on roll."""
+    games: int
+
+
+def play_round(net: ValueNet, plan: RoundPlan, executor: Executor) -> Iterator[Round]:
+    """Start the games of a round in the executor's threads; give them chunk by chunk, in order.
+
+    The same for any number of threads: games are keyed by number, chunks are of fixed size.
+    """
+    last = plan.first_game + plan.games
+    futures: list[Future[Round]] = [
+        executor.submit(_play_chunk, net, plan, first, min(plan.games_per_call, last - first))
+        for first in range(plan.first_game, last, plan.games_per_call)
+    ]
+    return (future.result() for future in futures)
+
+
+def _play_chunk(net: ValueNet, plan: RoundPlan, first_game: int, n_games: int) -> Round:
+    start = variant_of(INTERNATIONAL).start
+    states = game_states(plan.seed, first_game, n_games)
+    work = new_work(net.contact, net.race, MAX_PLAYS)
+    scratch = new_scratch()
+    n_rows = n_games * _PLIES_EXPECTED + MAX_PLIES
+    boards = np.empty((n_rows, 26), dtype=np.int8)
+    values = np.empty((n_rows, 5), dtype=np.float32)
+    flags = np.empty(n_rows, dtype=np.uint8)
+    ends = np.zeros(n_games, dtype=np.int64)
+    done = 0
+    while True:
+        done = play_games(
+            net.contact,
+            net.race,
+            states,
+            done,
+            start,
+            plan.explore,
+            plan.random_openings,
+            plan.random_plies,
+            work,
+            scratch,
+            boards,
+            values,
+            flags,
+            ends,
+        )
+        if done == n_games:
+            break
+        more = len(boards)
+        boards = np.concatenate([boards, np.empty((more, 26), dtype=np.int8)])
+        values = np.concatenate([values, np.empty((more, 5), dtype=np.float32)])
+        flags = np.concatenate([flags, np.empty(more, dtype=np.uint8)])
+    n = int(ends[-1])
+    boards = boards[:n].copy()
+    targets = np.empty((n, 5), dtype=np.float32)
+    lambda_returns(values, flags, ends, np.float32(plan.lambda_), targets)
+    if plan.expected > 0:
+        sequence = np.random.SeedSequence(plan.seed, spawn_key=(_SALT_EXPECTED + first_game,))
+        draws = np.random.Generator(np.random.PCG64(sequence)).random(n)
+        chosen = np.flatnonzero(draws < plan.expected)
+        expected_values(net.contact, net.race, boards, chosen, work, scratch, targets)
+    return Round(boards, targets, n_games)
