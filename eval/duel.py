@@ -29,7 +29,7 @@ from engine.errors import ConfigError, NardiError
 from engine.rules import INTERNATIONAL, Rules
 from engine.scoring import KINDS
 from engine.variant import variant_of
-from eval.lockstep import play_games
+from eval.lockstep import Played, play_games
 from eval.stats import Estimate, Moments
 
 __all__ = ["CHUNK_STREAMS", "Duel", "Progress", "Side", "play_duel"]
@@ -45,7 +45,7 @@ _WORTH_WORKERS_S: Final = 3.0  # starting workers takes a second or two of every
 
 _Chunk = tuple[int, int]  # first stream, number of streams
 _Tell = Callable[[int], None]  # takes the number of games that are over
-_Points = Generator[NDArray[np.int8], None, None]  # (streams of the chunk, games a stream)
+_Chunks = Generator[Played, None, None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +69,8 @@ class Duel:
     """Points per game of `a`; the error is over pairs of games (over games if unpaired)."""
     n_games: int
     """Games played: all of them, or fewer after an interruption."""
+    n_unfinished: int
+    """Those of them that were given up as endless (`eval.lockstep.MOST_TURNS`); they count 0."""
     seed: int
     rules: Rules
     paired: bool
@@ -101,14 +103,20 @@ class _Tally:
     )
     """Dice streams by the sum of a's points in their games, from -8 up."""
     games_a_stream: int = 2
+    n_unfinished: int = 0
 
-    def with_points(self, points: NDArray[np.int8]) -> "_Tally":
-        """points: `(n_streams, games_a_stream)`."""
+    def __add__(self, played: Played) -> "_Tally":
+        points = played.points
         n_most = _MOST_POINTS
         games = np.bincount((points.ravel() + n_most).astype(np.int64), minlength=2 * n_most + 1)
         sums = points.sum(axis=1, dtype=np.int64) + 2 * n_most
         streams = np.bincount(sums, minlength=4 * n_most + 1)
-        return _Tally(self.of_games + games, self.of_streams + streams, self.games_a_stream)
+        return _Tally(
+            self.of_games + games,
+            self.of_streams + streams,
+            self.games_a_stream,
+            self.n_unfinished + played.n_unfinished,
+        )
 
     @property
     def n_games(self) -> int:
@@ -152,8 +160,8 @@ def play_duel(
     Jacoby's rule and `mars_with_cube` do not. Unpaired games have streams of their own with `a`
     in seat 0, for null tests. on_progress is called a few times a second.
 
-    Raises ConfigError for bad arguments, NardiError for a game without end or a worker that died,
-    KeyboardInterrupt if it comes before anything counts.
+    Raises ConfigError for bad arguments, NardiError for a worker that died, KeyboardInterrupt if it
+    comes before anything counts.
     """
     if n_games < 1 or (paired and n_games % 2):
         kind = "an even number from 2 up (each dice stream is played from both seats)"
@@ -187,8 +195,8 @@ def play_duel(
     finished = _play(games, chunks, workers, tell)
     try:
         with contextlib.closing(finished):
-            for points in finished:
-                tally = tally.with_points(points)
+            for played in finished:
+                tally += played
     except KeyboardInterrupt:
         if tally.n_games == 0:
             raise
@@ -198,6 +206,7 @@ def play_duel(
         b=tally.side(bots[1].name, -1, rules),
         ppg=tally.ppg(),
         n_games=tally.n_games,
+        n_unfinished=tally.n_unfinished,
         seed=seed,
         rules=rules,
         paired=paired,
@@ -233,7 +242,7 @@ class _Games:
     rules: Rules
     paired: bool
 
-    def play(self, chunk: _Chunk, on_turn: Callable[[int], None]) -> NDArray[np.int8]:
+    def play(self, chunk: _Chunk, on_turn: Callable[[int], None]) -> Played:
         return play_games(
             self.bots, self.seed, *chunk, self.rules, paired=self.paired, on_turn=on_turn
         )
@@ -246,8 +255,8 @@ def _chunks(n_streams: int, chunk_streams: int) -> list[_Chunk]:
     return [(0, n_trial), *((first, min(chunk_streams, n_streams - first)) for first in rest)]
 
 
-def _play(games: _Games, chunks: list[_Chunk], workers: int, tell: _Tell) -> _Points:
-    """Points of each chunk, in order; played here until it shows that workers pay."""
+def _play(games: _Games, chunks: list[_Chunk], workers: int, tell: _Tell) -> _Chunks:
+    """The games of each chunk, in order; played here until it shows that workers pay."""
     n_over = 0
 
     def on_turn(n_games: int) -> None:
@@ -256,28 +265,30 @@ def _play(games: _Games, chunks: list[_Chunk], workers: int, tell: _Tell) -> _Po
         tell(n_over)
 
     most_streams = max(n_streams for _, n_streams in chunks)
+    n_left = sum(n_streams for _, n_streams in chunks)
     for number, chunk in enumerate(chunks, 1):
         start = time.perf_counter()
         yield games.play(chunk, on_turn)
-        rest = chunks[number:]
+        n_left -= chunk[1]
         # A full chunk takes as long as this one at least, so the rest takes this at least.
-        seconds = (time.perf_counter() - start) * sum(n for _, n in rest) / most_streams
-        if workers > 1 and len(rest) > 1 and seconds > _WORTH_WORKERS_S:
-            yield from _play_there(games, rest, min(workers, len(rest)), n_over, tell)
+        seconds = (time.perf_counter() - start) * n_left / most_streams
+        n_chunks = len(chunks) - number
+        if workers > 1 and n_chunks > 1 and seconds > _WORTH_WORKERS_S:
+            yield from _play_there(games, chunks[number:], min(workers, n_chunks), n_over, tell)
             return
 
 
 def _play_there(
     games: _Games, chunks: list[_Chunk], workers: int, n_before: int, tell: _Tell
-) -> _Points:
-    """Points of each chunk, in order, played in processes of their own.
+) -> _Chunks:
+    """The games of each chunk, in order, played in processes of their own.
 
     n_before: number of games that were over before.
     """
     context = multiprocessing.get_context("spawn")
     stop, n_over = context.Event(), context.Value("q", 0)
     names = games.bots[0].name, games.bots[1].name
-    waiting: deque[tuple[_Chunk, Future[NDArray[np.int8]]]] = deque()
+    waiting: deque[tuple[_Chunk, Future[Played]]] = deque()
     to_do = iter(chunks)
     with ProcessPoolExecutor(
         workers,
@@ -366,5 +377,5 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _play_in_worker(chunk: _Chunk) -> NDArray[np.int8]:
+def _play_in_worker(chunk: _Chunk) -> Played:
     return _worker.games.play(chunk, _worker.on_turn)

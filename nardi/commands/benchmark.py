@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from engine.rules import parse_rules
     from eval.duel import Progress as DuelProgress
     from eval.duel import play_duel
+    from eval.lockstep import MOST_TURNS
     from nardi.cli import DONE, INTERRUPTED
     from nardi.compiling import compiling_is_told
     from nardi.documents import json_line
@@ -78,6 +79,12 @@ def run(args: argparse.Namespace) -> int:
             on_progress=show,
         )
     print(json_line(_document(duel)) if args.json else _table(duel))
+    if duel.n_unfinished:
+        print(
+            f"nardi benchmark: {duel.n_unfinished:,} games were not over after {MOST_TURNS:,} turns"
+            " and count as 0 points",
+            file=sys.stderr,
+        )
     if duel.interrupted:
         print(
             f"nardi benchmark: interrupted; the figures are of the first {duel.n_games:,} of"
@@ -110,6 +117,7 @@ def _document(duel: "Duel") -> dict[str, Any]:
         "seed": duel.seed,
         "seconds": duel.seconds,
         "rules": duel.rules.as_dict(),
+        "unfinished": duel.n_unfinished,
         "interrupted": duel.interrupted,
     }
 

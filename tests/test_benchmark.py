@@ -1,0 +1,208 @@
+"""`nardi benchmark`: table, JSON, progress, interruption, bad usage."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.rules import INTERNATIONAL, parse_rules
+from eval import duel, lockstep
+from eval.duel import play_duel
+from nardi import progress
+from nardi.cli import DONE, FAILED, INTERRUPTED, main
+
+ROOT = Path(__file__).resolve().parent.parent
+DUEL = ("benchmark", "pubeval", "pip-greedy", "--games", "40", "--seed", "3")
+
+Capture = pytest.CaptureFixture[str]
+
+
+def run(*words: str) -> int:
+    """Exit code of a command line, also where argparse ends it."""
+    try:
+        return main(words)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else FAILED
+
+
+def test_help_ends_with_a_line_to_paste(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run("benchmark", "--help") == DONE
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].startswith("try: nardi benchmark ")
+    assert run(*lines[-1].removeprefix("try: nardi ").split()) == DONE
+
+
+def test_table(capsys: Capture) -> None:
+    assert run(*DUEL) == DONE
+    out, err = capsys.readouterr()
+    figures = play_duel("pubeval", "pip-greedy", 40, 3)
+    lines = out.splitlines()
+    assert lines[0] == "pubeval against pip-greedy: 40 games, seed 3, rules international"
+    rates = (figures.a.win, figures.a.gammon, figures.a.backgammon)
+    assert lines[3].split() == ["pubeval", *(f"{rate:.2%}" for rate in rates)]
+    assert lines[4].split()[0] == "pip-greedy"
+    score = f"pubeval scores {figures.ppg.mean:+.3f} ± {figures.ppg.stderr:.3f} points per game"
+    assert lines[6].startswith(score)
+    assert "games/s" in lines[7]
+    assert err == "" or "compiling" in err
+
+
+def test_json(capsys: Capture) -> None:
+    assert run(*DUEL, "--json", "--rules", "caucasian") == DONE
+    rules = parse_rules("caucasian")
+    figures = play_duel("pubeval", "pip-greedy", 40, 3, rules)
+    document = json.loads(capsys.readouterr().out)
+    seconds = document.pop("seconds")
+    assert seconds > 0
+    assert document == {
+        "a": vars(figures.a),
+        "b": vars(figures.b),
+        "games": 40,
+        "ppg": figures.ppg.mean,
+        "stderr_ppg": figures.ppg.stderr,
+        "seed": 3,
+        "rules": rules.as_dict(),
+        "unfinished": 0,
+        "interrupted": False,
+    }
+    assert list(document["a"]) == ["bot", "win", "gammon", "backgammon"]
+    assert document["a"]["bot"] == "pubeval"
+
+
+def test_one_pair_tells_no_error(capsys: Capture) -> None:
+    words = ("benchmark", "pubeval", "random", "--games", "2", "--seed", "1")
+    assert run(*words, "--json") == DONE
+    assert json.loads(capsys.readouterr().out)["stderr_ppg"] is None
+    assert run(*words) == DONE
+    out = capsys.readouterr().out
+    assert "one pair of games tells no error" in out
+    assert "nan" not in out
+
+
+def test_a_seed_is_drawn_and_told(capsys: Capture) -> None:
+    seeds = set()
+    for _ in range(2):
+        assert run("benchmark", "pubeval", "random", "--games", "4", "--json") == DONE
+        out, err = capsys.readouterr()
+        seed = json.loads(out)["seed"]
+        assert f"seed {seed}\n" in err
+        seeds.add(seed)
+    assert len(seeds) == 2
+
+
+def test_games_given_up_are_told(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lockstep, "MOST_TURNS", 50)
+    assert run(*DUEL, "--json") == DONE
+    out, err = capsys.readouterr()
+    unfinished = json.loads(out)["unfinished"]
+    assert unfinished > 0
+    assert f"{unfinished} games were not over after 50 turns" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["pubeval", "random", "--games", "7"], "games '7'; accepted: an even number"),
+        (["pubeval", "random", "--seed", "-1"], "seed '-1'"),
+        (["pubeval", "random", "--workers", "0"], "workers '0'"),
+        (["pubeval", "gnubg"], "unknown bot 'gnubg'; known: random, pip-greedy"),
+        (["net@2", "random"], "bot 'net@2' looks ahead: search comes later"),
+        (["pubeval", "random", "--rules", "nonsense"], "unknown rules 'nonsense'"),
+    ],
+)
+def test_bad_arguments(words: list[str], message: str, capsys: Capture) -> None:
+    assert run("benchmark", *words) == FAILED
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"nardi benchmark: error: {message}" in err
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["pubeval"], ["pubeval", "random", "--games", "many"], ["a", "b", "c"]]
+)
+def test_wrong_usage(words: list[str], capsys: Capture) -> None:
+    assert run("benchmark", *words) == FAILED
+    assert "usage: nardi " in capsys.readouterr().err
+
+
+def test_progress_lines(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duel, "_PROGRESS_EVERY_S", 0.0)
+    monkeypatch.setattr(progress, "_LINE_EVERY_S", 0.0)
+    assert run(*DUEL) == DONE
+    lines = [line for line in capsys.readouterr().err.splitlines() if " of 40 games, " in line]
+    assert len(lines) > 20
+    assert lines[0].startswith("nardi benchmark: 0 of 40 games, 0.00 games/s, time left unknown")
+    assert "games/s" in lines[-1]
+    assert "s left, +" in lines[-1]
+    assert lines[-1].endswith(" ppg")
+
+
+def test_progress_bar(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal there is a bar, which leaves nothing behind."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress.Progress("nardi test", 10, "games") as bar:
+        bar.update(4, "+0.5 ± 0.1 ppg")
+        bar.update(9, "+0.6 ± 0.1 ppg")
+    err = capsys.readouterr().err
+    assert "0/10" in err
+    assert err.split("\r")[-1].strip() == ""
+
+
+def test_interrupted_before_anything_counts(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(duel, "play_games", stop)
+    assert run(*DUEL) == INTERRUPTED
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "interrupted" in err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a POSIX signal to the group")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c(workers: str) -> None:
+    """As the terminal sends it: to all processes at once. Only the main one speaks."""
+    code = "from nardi import progress; progress._LINE_EVERY_S = 0.1; from nardi import cli"
+    words = ["benchmark", "pubeval", "random", "--games", "1000000", "--seed", "1", "--json"]
+    command = f"{code}; raise SystemExit(cli.main({[*words, '--workers', workers]!r}))"
+    with subprocess.Popen(
+        [sys.executable, "-c", command],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as child:
+        assert child.stderr is not None
+        n_over = 0
+        while n_over < 500:  # workers, if any, have begun
+            line = child.stderr.readline()
+            assert line, "no progress"
+            found = re.search(r"([\d,]+) of 1,000,000 games", line)
+            n_over = int(found[1].replace(",", "")) if found else 0
+        os.killpg(child.pid, signal.SIGINT)
+        # The workers have these pipes, too: the end of both means that all of them are gone.
+        out, err = child.communicate(timeout=30)
+    assert child.returncode == INTERRUPTED
+    document: dict[str, Any] = json.loads(out)
+    assert document["interrupted"] is True
+    assert 16 <= document["games"] < 1_000_000
+    assert document["rules"] == INTERNATIONAL.as_dict()
+    last = err.splitlines()[-1]
+    assert last == (
+        "nardi benchmark: interrupted; the figures are of the first"
+        f" {document['games']:,} of 1,000,000 games"
+    )
+    assert "Traceback" not in err
+    assert all(" of 1,000,000 games" in line for line in err.splitlines())
