@@ -1,8 +1,8 @@
 """What a net sees of a board: named, versioned encoders. Pure functions of the board.
 
 `raw-v1`: one row of the net's first layer per (slot, count). Slots are the 26 of the board and two
-more for the checkers each side has borne off. Counts are clipped to -6..6; an empty slot has no
-row, so a board lights at most 30 rows, and a play changes a few of them.
+more for the checkers each side has borne off. Counts on the board are clipped to -6..6; an empty
+slot has no row, so a board lights at most 28 rows, and a play changes a few of them.
 
 `pairs-v1`: besides, one row per pair of slots up to six apart, both not empty, by their two counts
 clipped to -3..3: pure interactions, of which a board lights some thirty.
@@ -14,13 +14,14 @@ is the one the input belongs to, rolls are counted of 36, and a made point holds
 input  range       meaning
 =====  ==========  ===========================================================================
 0      0 .. 1      rolls that the side's rearmost checker can play whole, past the other's points
-1      0 .. 1      1 less the rolls an enemy on the side's worst spot (bar, points 1 to 9) can play
+1      0 .. 1      1 less the rolls an enemy checker can play whole from the worst spot for it: its
+                   bar or the side's points 1 to 9
 2      0 .. 1      longest run of made points, up to six / 6
 3      0 .. 1      (made points in the home board / 6) squared
 4      0 .. 1      rolls that hit a blot of the other side if the side were to roll now
 5      0 .. 3.75   blots with an enemy checker behind them / 4
 6      0 .. 1      rearmost point / 25 (bar = 25)
-7      0 .. 2.5    pips until all checkers are past the other's rearmost / 152
+7      0 .. 2.5    pips until all checkers are level with the other's rearmost / 152
 8      0 .. 2.5    checkers on the bar and on points 19 to 24 / 6
 9      0 .. 3      pips that checkers on points 7 to 18 are away from home / 60
 10     0 .. 2.25   pip count / 167
@@ -28,8 +29,10 @@ input  range       meaning
 =====  ==========  ===========================================================================
 
 "Can play whole" (inputs 0 and 1): both numbers one after the other, of a double the first two, with
-the end and one of the stops not closed. Input 4 knows combinations of both dice, doubles, and that
-checkers on the bar enter first.
+the end and one of the stops not closed; what lies beyond the last point is open, and a side without
+checkers can play all rolls. Input 4 knows combinations of both dice, doubles, and that checkers on
+the bar enter first. It does not ask whether the rules demand a play of more dice instead: in games
+of random play that forbids some 2 of 10,000 such hits.
 """
 
 from typing import Final
@@ -117,7 +120,7 @@ def seen_slots(boards: ArrayLike) -> NDArray[np.int8]:
 @njit(cache=True, nogil=True)
 def _contact_batch(boards: Board, out: NDArray[np.float32]) -> None:
     for i in range(len(boards)):
-        contact_inputs(boards, i, out, i)
+        contact_inputs(boards, i, out, i, 0)
 
 
 def expert_inputs(name: str, boards: ArrayLike) -> NDArray[np.float32]:
