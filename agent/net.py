@@ -75,7 +75,7 @@ class NetConfig:
         pairs: Any = self.pairs
         if not isinstance(pairs, bool):
             faults.append(f"pairs is '{pairs}'; true or false fits")
-        if self.experts not in EXPERT_INPUTS:
+        if not isinstance(self.experts, str) or self.experts not in EXPERT_INPUTS:
             faults.append(f"experts is '{self.experts}'; accepted: {', '.join(EXPERT_INPUTS)}")
         if self.tails not in get_args(Tails):
             faults.append(f"tails is '{self.tails}'; accepted: {', '.join(get_args(Tails))}")
@@ -135,10 +135,9 @@ def array_shapes(config: NetConfig) -> dict[str, tuple[int, ...]]:
         "points": (NUM_POINT_ROWS, config.width),
         "pairs": (NUM_PAIR_ROWS if config.pairs else 0, config.width),
         "bias": (config.width,),
-        "w2": (tails, second, config.width),
-        "e2": (tails, second, experts),
+        "w2": (tails, config.width + experts, second),
         "b2": (tails, second),
-        "w3": (tails, len(OUTPUTS), config.hidden),
+        "w3": (tails, config.hidden, len(OUTPUTS)),
         "b3": (tails, len(OUTPUTS)),
     }
 
@@ -177,18 +176,18 @@ def _new_arrays(config: NetConfig, generator: np.random.Generator) -> NetArrays:
             for n in range(1, most + 1):
                 row = row + generator.normal(0, 0.1 * steps[n - 1], config.width)
                 points[base + sign * n] = row
-    second = len(arrays["b2"][0])
-    arrays["w2"][:] = generator.normal(0, (2 / config.width) ** 0.5, (second, config.width))
-    if config.num_experts:
-        arrays["e2"][:] = generator.normal(0, 0.3, (second, config.num_experts))
+    second = config.hidden or len(OUTPUTS)
+    w2 = np.empty(shapes["w2"][1:])
+    w2[: config.width] = generator.normal(0, (2 / config.width) ** 0.5, (config.width, second))
+    w2[config.width :] = generator.normal(0, 0.3, (config.num_experts, second))
     logits = np.log(_BASE_RATES / (1 - _BASE_RATES))
     if config.hidden:
+        arrays["w2"][:] = w2
         scale = 0.5 * (1 / config.hidden) ** 0.5
-        arrays["w3"][:] = generator.normal(0, scale, (len(OUTPUTS), config.hidden))
+        arrays["w3"][:] = generator.normal(0, scale, (config.hidden, len(OUTPUTS)))
         arrays["b3"][:] = logits
     else:
-        arrays["w2"] *= np.float32(0.25)
-        arrays["e2"] *= np.float32(0.25)
+        arrays["w2"][:] = 0.25 * w2
         arrays["b2"][:] = logits
     return NetArrays(**arrays)
 

@@ -1,15 +1,15 @@
 """Compiled plays of one position and of many, with or without bans; checked in `engine.moves`."""
 
 import numpy as np
-from numba import njit
 
+from engine.compiled import inlined_kernel, kernel
 from engine.house_moves import find_house_plays, may_bite
 from engine.short_moves import find_codes, new_scratch, write_afterstates
 
-__all__ = ["first_fault", "plays_of_many", "plays_of_one"]
+__all__ = ["first_fault", "first_unsound", "plays_of_many", "plays_of_one"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def plays_of_one(board, die_a, die_b, ban_hide, bear_off_ban):
     """Afterstates `(N, 26)` int8 and codes `(N,)` int64 of one position; N = 0 for a pass."""
     w = np.empty(26, dtype=np.int64)
@@ -27,22 +27,41 @@ def plays_of_one(board, die_a, die_b, ban_hide, bear_off_ban):
     return rows, codes
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
+def _count_checkers(boards, i):
+    """Checkers of the owner and of the opponent on board i, and whether all counts can occur."""
+    own = 0
+    opponent = np.int64(boards[i, 0])
+    good = 0 <= boards[i, 0] <= 15 and 0 <= boards[i, 25] <= 15
+    for slot in range(1, 26):
+        n = np.int64(boards[i, slot])
+        good = good and -15 <= n <= 15
+        own += max(n, 0)
+        opponent += max(-n, 0)
+    return own, opponent, good and own <= 15 and opponent <= 15
+
+
+@kernel
+def first_unsound(boards):
+    """Number of the first board, finished or not, with counts that cannot occur; -1 if none has.
+
+    boards: `(B, 26)` whole numbers of any kind.
+    """
+    for i in range(len(boards)):
+        if not _count_checkers(boards, i)[2]:
+            return i
+    return -1
+
+
+@kernel
 def first_fault(boards, rolls):
     """Number of the first row that is not a running game with a roll; -1 if all of them are.
 
     boards: `(B, 26)`, rolls: `(B, 2)`, whole numbers of any kind.
     """
     for i in range(len(boards)):
-        own = 0
-        opponent = np.int64(boards[i, 0])
-        good = 0 <= boards[i, 0] <= 15 and 0 <= boards[i, 25] <= 15
-        for slot in range(1, 26):
-            n = np.int64(boards[i, slot])
-            good = good and -15 <= n <= 15
-            own += max(n, 0)
-            opponent += max(-n, 0)
-        good = good and 0 < own <= 15 and 0 < opponent <= 15
+        own, opponent, good = _count_checkers(boards, i)
+        good = good and own > 0 and opponent > 0
         if boards[i, 0] > 0 and boards[i, 25] > 0:
             both_closed = True  # nobody could ever move again
             for point in range(1, 7):
@@ -54,7 +73,7 @@ def first_fault(boards, rolls):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def plays_of_many(boards, rolls, ban_hide, bear_off_ban, first_board, out, offsets):
     """Write the afterstates of positions from `first_board` on, as far as they fit into `out`.
 

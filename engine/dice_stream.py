@@ -6,8 +6,9 @@ linear pseudorandom number generators" (2021).
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from engine.compiled import inlined_kernel, kernel
 
 __all__ = ["game_states", "next_below", "next_die", "next_uniform"]
 
@@ -21,12 +22,12 @@ def game_states(seed: int, first_game: int, n_games: int) -> NDArray[np.uint64]:
     return states
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def _rotate(x, k):
     return (x << np.uint64(k)) | (x >> np.uint64(64 - k))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _next(states, game):
     s0, s1, s2, s3 = states[game, 0], states[game, 1], states[game, 2], states[game, 3]
     result = _rotate(s0 + s3, 23) + s0
@@ -43,19 +44,19 @@ def _next(states, game):
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_uniform(states, game):
     """A float64 in [0, 1)."""
     return (_next(states, game) >> np.uint64(11)) * (1.0 / (1 << 53))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_below(states, game, n):
     """A whole number from 0 to n - 1, n < 2^32; its bias, below n / 2^32, cannot be measured."""
     return np.int64(((_next(states, game) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_die(states, game):
     """A face from 1 to 6."""
     return next_below(states, game, 6) + 1

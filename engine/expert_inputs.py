@@ -7,10 +7,10 @@ the mirror image, in which they move towards higher bits.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from engine.bits import count_bits, highest_bit, mirror_points
+from engine.compiled import inlined_kernel, kernel
 
 __all__ = ["NUM_CONTACT_INPUTS", "NUM_SIDE_INPUTS", "contact_inputs"]
 
@@ -41,7 +41,7 @@ def _escape_table() -> NDArray[np.float32]:
 _ESCAPES = _escape_table()
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def _escapes(closed, point):
     """Share of rolls that a checker `point` pips into the blocker's coordinates can play whole.
 
@@ -50,7 +50,7 @@ def _escapes(closed, point):
     return _ESCAPES[(closed >> (point + 1)) & 0xFFF]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _hitting_rolls(hitters, n_bar, blots, landing):
     """Rolls of 36 that hit at least one of the blots. All sets in the hitter's coordinates.
 
@@ -94,7 +94,7 @@ def _hitting_rolls(hitters, n_bar, blots, landing):
     return rolls
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def _side_inputs(
     out, row, first, own, own_made, opp_made, opp_made_seen, opp_blots_seen, n_bar, rear
 ):
@@ -124,11 +124,11 @@ def _side_inputs(
     out[row, first + 11] = n_bar / np.float32(2)
 
 
-@njit(cache=True, nogil=True)
-def contact_inputs(boards, i, out, row):
-    """Write the 24 inputs of `contact-v1` of board i to out[row]; its owner is on roll.
+@kernel
+def contact_inputs(boards, i, out, row, first):
+    """Write the 24 inputs of `contact-v1` of board i to out[row, first:]; its owner is on roll.
 
-    boards: `(B, 26)` or wider integers, each seen by its owner; out: `(R, 24)` or wider float32.
+    boards: `(B, 26)` or wider integers, each seen by its owner; out: float32, wide enough.
     """
     n_bar = np.int64(boards[i, 25])
     opp_n_bar = np.int64(boards[i, 0])
@@ -185,7 +185,7 @@ def contact_inputs(boards, i, out, row):
     _side_inputs(
         out,
         row,
-        0,
+        first,
         own,
         own_made,
         opp_made,
@@ -197,7 +197,7 @@ def contact_inputs(boards, i, out, row):
     _side_inputs(
         out,
         row,
-        NUM_SIDE_INPUTS,
+        first + NUM_SIDE_INPUTS,
         opp,
         opp_made,
         own_made,
@@ -206,13 +206,13 @@ def contact_inputs(boards, i, out, row):
         opp_n_bar,
         opp_own_rear,
     )
-    out[row, 5] = own_exposed / np.float32(4)
-    out[row, 7] = own_break / np.float32(152)
-    out[row, 8] = back / np.float32(6)
-    out[row, 9] = middle / np.float32(60)
-    out[row, 10] = pips / np.float32(167)
-    out[row, NUM_SIDE_INPUTS + 5] = opp_exposed / np.float32(4)
-    out[row, NUM_SIDE_INPUTS + 7] = opp_break / np.float32(152)
-    out[row, NUM_SIDE_INPUTS + 8] = opp_back / np.float32(6)
-    out[row, NUM_SIDE_INPUTS + 9] = opp_middle / np.float32(60)
-    out[row, NUM_SIDE_INPUTS + 10] = opp_pips / np.float32(167)
+    out[row, first + 5] = own_exposed / np.float32(4)
+    out[row, first + 7] = own_break / np.float32(152)
+    out[row, first + 8] = back / np.float32(6)
+    out[row, first + 9] = middle / np.float32(60)
+    out[row, first + 10] = pips / np.float32(167)
+    out[row, first + NUM_SIDE_INPUTS + 5] = opp_exposed / np.float32(4)
+    out[row, first + NUM_SIDE_INPUTS + 7] = opp_break / np.float32(152)
+    out[row, first + NUM_SIDE_INPUTS + 8] = opp_back / np.float32(6)
+    out[row, first + NUM_SIDE_INPUTS + 9] = opp_middle / np.float32(60)
+    out[row, first + NUM_SIDE_INPUTS + 10] = opp_pips / np.float32(167)

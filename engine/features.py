@@ -38,10 +38,10 @@ of random play that forbids some 2 of 10,000 such hits.
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from engine.board import NUM_CHECKERS, NUM_SLOTS, Board, borne_off, opp_borne_off
+from engine.compiled import kernel
 from engine.errors import ConfigError
 from engine.expert_inputs import NUM_CONTACT_INPUTS, contact_inputs
 
@@ -117,7 +117,7 @@ def seen_slots(boards: ArrayLike) -> NDArray[np.int8]:
     return np.concatenate([b, off.astype(np.int8)], axis=-1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _contact_batch(boards: Board, out: NDArray[np.float32]) -> None:
     for i in range(len(boards)):
         contact_inputs(boards, i, out, i, 0)

@@ -11,7 +11,8 @@ The kernels trust their input, as there.
 """
 
 import numpy as np
-from numba import njit
+
+from engine.compiled import inlined_kernel, kernel
 
 __all__ = ["BAN_HITTER", "BAN_HOME_HIT", "find_house_plays", "may_bite"]
 
@@ -28,7 +29,7 @@ _STEPS_SHIFT = 20
 _LOW_FIRST = 1 << 23
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def _rear_point(w):
     """Highest point that holds a checker of the mover (25 = bar); 0 if there is none."""
     point = 25
@@ -37,7 +38,7 @@ def _rear_point(w):
     return point
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def may_bite(w, high, low, ban_hide, bear_off_ban):
     """Whether a ban could matter for this board and roll; False is certain, True a possibility.
 
@@ -69,7 +70,7 @@ def may_bite(w, high, low, ban_hide, bear_off_ban):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _grow(rows, codes):
     more_rows = np.empty((2 * len(rows), 26), dtype=np.int8)
     more_codes = np.empty(2 * len(codes), dtype=np.int64)
@@ -78,7 +79,7 @@ def _grow(rows, codes):
     return more_rows, more_codes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _before(rows, a, b):
     """Whether row a comes before row b in lexicographic order."""
     for slot in range(26):
@@ -87,7 +88,7 @@ def _before(rows, a, b):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort_distinct(rows, codes, n):
     """Sorted distinct first n rows and the code of one play of each (the first one found)."""
     order = np.arange(n)
@@ -122,7 +123,7 @@ def _sort_distinct(rows, codes, n):
     return sorted_rows, sorted_codes, kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_house_plays(w, die_a, die_b, ban_hide, bear_off_ban):
     """All distinct legal afterstates under the bans, in lexicographic order, with their codes.
 

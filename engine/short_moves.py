@@ -20,10 +20,10 @@ The kernels trust their input: a valid board of a running game, faces from 1 to 
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from engine.bits import count_bits, highest_bit, lowest_bit
+from engine.compiled import inlined_kernel, kernel
 
 __all__ = [
     "CODE_NO_PLAY",
@@ -65,25 +65,25 @@ _BEYOND_HOME = 1 << 7  # a set of points below this lies in the home board
 _RUN = 48  # plays sorted by comparing all pairs before merging starts; 32 to 64 measured equal
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def code_num_steps(code):
     """Number of steps of a play code."""
     return (code >> _STEPS_SHIFT) & 7
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def code_source(code, step):
     """Source point of step 0, 1, 2 or 3 of a play code (25 = bar)."""
     return (code >> (_SOURCE_BITS * step)) & _SOURCE_MASK
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def code_step_die(code, step, high, low):
     """Die used by a step of a play code; for a double high == low."""
     return low if ((code & _LOW_FIRST) != 0) != (step == 1) else high
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def apply_code(row, code, high, low):
     """Play a code on `row` in place: any indexable of 26 slots seen by the mover."""
     for step in range(code_num_steps(code)):
@@ -98,7 +98,7 @@ def apply_code(row, code, high, low):
                 row[target] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort_run(keys, codes, spare_keys, spare_codes, n):
     """Sort a short list: each key goes to the place that the number of smaller keys tells.
 
@@ -117,7 +117,7 @@ def _sort_run(keys, codes, spare_keys, spare_codes, n):
         codes[i] = spare_codes[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort(keys, codes, spare_keys, spare_codes, n):
     """Sort the first n distinct keys upwards and their codes with them: short runs, then merges."""
     if n <= _RUN:
@@ -148,7 +148,7 @@ def _sort(keys, codes, spare_keys, spare_codes, n):
         width *= 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort_and_drop_equal(keys, codes, n):
     """Sort a short list, keep one play of each run of equal keys; returns how many are kept.
 
@@ -172,7 +172,7 @@ def _sort_and_drop_equal(keys, codes, n):
     return kept
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def _sources(own, landing, die):
     """Points a step by `die` may start from now, as a set.
 
@@ -190,7 +190,7 @@ def _sources(own, landing, die):
     return sources
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def _step_key(w, source, target):
     """Change of the exact key by one step on board w."""
     key = -_WEIGHT[source]
@@ -201,7 +201,7 @@ def _step_key(w, source, target):
     return key
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _open_field(w, own, landing, high, low, keys, codes, low_keys):
     """Two different dice, nobody on the bar, no bear-off within reach of the turn.
 
@@ -275,7 +275,7 @@ def _open_field(w, own, landing, high, low, keys, codes, low_keys):
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _any_field(w, own, landing, high, low, keys, codes):
     """Two different dice in any position: both orders, played out; may hold duplicates."""
     n = 0
@@ -319,7 +319,7 @@ def _any_field(w, own, landing, high, low, keys, codes):
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _doublet_field(w, own, landing, die, codes, hit_codes, stack):
     """Plays of a double that use all four steps, no bear-off within reach, in order of the boards.
 
@@ -453,7 +453,7 @@ _HOME_SHIFT = 4 * _SOURCE_BITS
 _HOME_BITS = 5
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _doublet_any(w, own, landing, die, keys, codes, stack):
     """A double in any position, played out from non-increasing source points.
 
@@ -523,7 +523,7 @@ def _doublet_any(w, own, landing, die, keys, codes, stack):
         own = owns[level]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _order_ties(w, die, keys, codes, row, other):
     """Order by board the runs of sorted plays of a double that agree in hits and home board.
 
@@ -547,13 +547,13 @@ def _order_ties(w, die, keys, codes, row, other):
             j -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_scratch():
     """Scratch of `find_codes`, one for each thread: `(10, MAX_PLAYS)` int64."""
     return np.empty((10, MAX_PLAYS), dtype=np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_codes(w, high, low, scratch):
     """Codes of all distinct legal plays, in lexicographic order of their afterstates.
 
@@ -588,7 +588,7 @@ def find_codes(w, high, low, scratch):
     return _sort_and_drop_equal(keys, codes, n)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def write_afterstates(board, high, low, codes, n, out, first):
     """Write the afterstates of the first n codes to `out[first:]`; out is `(M, 26)` int8."""
     for i in range(n):

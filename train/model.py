@@ -132,28 +132,21 @@ class TwinNet(nn.Module):
         """Logits `(B, 5)` of the five outcomes, before masks."""
         device = self.get_parameter("bias").device
         x = torch.relu(self._first_layer(batch))
-        w2, b2 = self.get_parameter("w2"), self.get_parameter("b2")
-        e2, w3, b3 = (self.get_parameter(name) for name in ("e2", "w3", "b3"))
-        experts = batch.experts.to(device)
+        if self.config.num_experts:
+            x = torch.cat([x, batch.experts.to(device)], 1)
+        w2, b2, w3, b3 = (self.get_parameter(name) for name in ("w2", "b2", "w3", "b3"))
+
+        def tail_of(part: Tensor, tail: int) -> Tensor:
+            z = torch.addmm(b2[tail], part, w2[tail])
+            return torch.addmm(b3[tail], torch.relu(z), w3[tail]) if self.config.hidden else z
+
         if self.config.num_tails == 1:
-            z = torch.addmm(b2[0], x, w2[0].t())
-            if self.config.num_experts:
-                z = torch.addmm(z, experts, e2[0].t())
-            return torch.addmm(b3[0], torch.relu(z), w3[0].t()) if self.config.hidden else z
+            return tail_of(x, 0)
         # All boards of a tail together, then back into their order.
         tails = batch.tails.to(device)
         order = torch.argsort(tails, stable=True)
         counts = torch.bincount(tails, minlength=self.config.num_tails).tolist()
-        outs = []
-        for tail, (part, inputs) in enumerate(
-            zip(torch.split(x[order], counts), torch.split(experts[order], counts), strict=True)
-        ):
-            z = torch.addmm(b2[tail], part, w2[tail].t())
-            if self.config.num_experts:
-                z = torch.addmm(z, inputs, e2[tail].t())
-            if self.config.hidden:
-                z = torch.addmm(b3[tail], torch.relu(z), w3[tail].t())
-            outs.append(z)
+        outs = [tail_of(part, tail) for tail, part in enumerate(torch.split(x[order], counts))]
         return torch.cat(outs)[torch.argsort(order, stable=True)]
 
 

@@ -1,15 +1,15 @@
 """Compiled choice of plays by a value net: of one position with all figures, or of many."""
 
 import numpy as np
-from numba import njit
 
 from agent.kernels.value import boards_probs, children_probs, equity_of
+from engine.compiled import kernel
 from engine.short_moves import apply_code, find_codes, new_scratch, write_afterstates
 
 __all__ = ["choose_plays", "rank_plays"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def choose_plays(contact, race, boards, rolls, work, out):
     """Write the best afterstate of each position, the unchanged board where nothing can move."""
     w = np.empty(26, dtype=np.int64)
@@ -30,7 +30,7 @@ def choose_plays(contact, race, boards, rolls, work, out):
             out[i, slot] = w[slot]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rank_plays(contact, race, board, high, low, work):
     """Afterstates, their probabilities for the opponent, equities for the mover, and codes."""
     w = np.empty(26, dtype=np.int64)

@@ -13,9 +13,10 @@ afterstates of a mover are therefore evaluated as boards of his opponent.
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from agent.kernels.simd import add_rows, matrix_vector
 from engine.bits import lowest_bit
+from engine.compiled import inlined_kernel, kernel
 from engine.expert_inputs import contact_inputs
 from engine.features import PAIR_BASE, PAIR_CLIP, PAIR_REACH, PAIR_STATES, POINT_BASE, POINT_CLIP
 from engine.short_moves import code_num_steps, code_source, code_step_die
@@ -34,14 +35,13 @@ __all__ = [
     "see_board",
 ]
 
-NetArrays = namedtuple("NetArrays", "points pairs bias w2 e2 b2 w3 b3")
-"""Weights of one net, float32. H width, K second layer, F expert inputs, T tails:
-points (370, H), pairs (6615, H) or (0, H), bias (H,), w2 (T, K, H), e2 (T, K, F), b2 (T, K),
-w3 (T, 5, K), b3 (T, 5). A net without a second hidden layer has K = 5 and w3 (T, 5, 0)."""
+NetArrays = namedtuple("NetArrays", "points pairs bias w2 b2 w3 b3")
+"""Weights of one net, float32. H width, F expert inputs, K second layer, T tails:
+points (370, H), pairs (6615, H) or (0, H), bias (H,), w2 (T, H + F, K), b2 (T, K), w3 (T, K, 5),
+b3 (T, 5). A net without a second hidden layer has K = 5 and w3 (T, 0, 5)."""
 
 Work = namedtuple(
-    "Work",
-    "seen boards kinds parent x_contact x_race delta stamp count experts hidden probs equity",
+    "Work", "seen boards kinds parent x_contact x_race rows delta stamp count hidden probs equity"
 )
 """Scratch of one thread; see `new_work`."""
 
@@ -51,36 +51,35 @@ _OWN_OFF = 26
 _OPP_OFF = 27
 _STATES = 32  # counts -15 to 15 of a slot, in the table of difference rows
 _FINISHED, _CONTACT, _RACE = 0, 1, 2
-_FAST = {"reassoc", "contract", "nsz", "arcp"}  # sums in any order; NaN stays NaN
 
 
 def new_work(contact: NetArrays, race: NetArrays, n_children: int) -> Work:
     """Scratch for a value net and positions of up to `n_children` plays."""
     width = contact.bias.shape[0]
     return Work(
-        np.zeros(28, dtype=np.int64),
+        np.zeros((1, 28), dtype=np.int64),
         np.zeros((_CHUNK, 28), dtype=np.int64),
         np.zeros(_CHUNK, dtype=np.int64),
         np.zeros((1, width), dtype=np.float32),
-        np.zeros((_CHUNK, width), dtype=np.float32),
-        np.zeros((_CHUNK, race.bias.shape[0]), dtype=np.float32),
+        np.zeros((_CHUNK, contact.w2.shape[1]), dtype=np.float32),
+        np.zeros((_CHUNK, race.w2.shape[1]), dtype=np.float32),
+        np.zeros((3, 256), dtype=np.int64),
         np.zeros((28 * _STATES, width), dtype=np.float32),
         np.zeros(28 * _STATES, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
-        np.zeros((1, 64), dtype=np.float32),
         np.zeros((2, 256), dtype=np.float32),
         np.zeros((n_children, 5), dtype=np.float32),
         np.zeros(n_children, dtype=np.float32),
     )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def equity_of(probs, row):
     """Cubeless money equity of one row of probabilities, for the side they belong to."""
     return 2 * probs[row, 0] - 1 + probs[row, 1] + probs[row, 2] - probs[row, 3] - probs[row, 4]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def see_board(boards, i, seen, row):
     """Copy board i, 26 slots, to row `row` of `seen` and add both sides' borne-off checkers."""
     own = 0
@@ -96,33 +95,29 @@ def see_board(boards, i, seen, row):
     seen[row, _OPP_OFF] = 15 - opponent - boards[i, 0]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def _point_row(slot, n):
     if slot < _ON_BOARD:
         n = min(max(n, -POINT_CLIP), POINT_CLIP)
     return POINT_BASE[slot] + n
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _pair_row(slot, distance, n, m):
-    n = min(max(n, -PAIR_CLIP), PAIR_CLIP)
-    m = min(max(m, -PAIR_CLIP), PAIR_CLIP)
-    return PAIR_BASE[slot, distance] + (n + PAIR_CLIP) * PAIR_STATES + m + PAIR_CLIP
+@inlined_kernel
+def _clip_pair(n):
+    return min(max(n, -PAIR_CLIP), PAIR_CLIP)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _add(x, i, rows, row):
-    for h in range(x.shape[1]):
-        x[i, h] += rows[row, h]
+@inlined_kernel
+def _pair_row(slot, other, n, m):
+    """Row of two slots up to PAIR_REACH apart and their counts, in either order."""
+    if other < slot:
+        slot, other = other, slot
+        n, m = m, n
+    state = (_clip_pair(n) + PAIR_CLIP) * PAIR_STATES + _clip_pair(m) + PAIR_CLIP
+    return PAIR_BASE[slot, other - slot] + state
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _subtract(x, i, rows, row):
-    for h in range(x.shape[1]):
-        x[i, h] -= rows[row, h]
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def first_layer_rows(seen, i, with_pairs, point_rows, pair_rows):
     """Write the rows that board i of `seen` lights; returns how many of points and of pairs."""
     n_points = 0
@@ -139,100 +134,113 @@ def first_layer_rows(seen, i, with_pairs, point_rows, pair_rows):
             for distance in range(1, min(PAIR_REACH, 25 - slot) + 1):
                 m = seen[i, slot + distance]
                 if m != 0:
-                    pair_rows[n_pairs] = _pair_row(slot, distance, n, m)
+                    pair_rows[n_pairs] = _pair_row(slot, slot + distance, n, m)
                     n_pairs += 1
     return n_points, n_pairs
 
 
-@njit(cache=True, nogil=True)
-def _first_layer(points, pairs, bias, seen, i, x, row):
+@kernel
+def _first_layer(points, pairs, bias, seen, i, x, row, rows):
     """Pre-activations of board i of `seen` from all its rows, to x[row]."""
-    for h in range(x.shape[1]):
+    for h in range(bias.shape[0]):
         x[row, h] = bias[h]
-    for slot in range(28):
-        if seen[i, slot] != 0:
-            _add(x, row, points, _point_row(slot, seen[i, slot]))
-    if pairs.shape[0]:
-        for slot in range(_ON_BOARD):
-            n = seen[i, slot]
-            if n == 0:
-                continue
-            for distance in range(1, min(PAIR_REACH, 25 - slot) + 1):
-                m = seen[i, slot + distance]
-                if m != 0:
-                    _add(x, row, pairs, _pair_row(slot, distance, n, m))
+    with_pairs = pairs.shape[0] > 0
+    n_points, n_pairs = first_layer_rows(seen, i, with_pairs, rows[0], rows[1])
+    add_rows(x, row, points, rows[0], n_points, 0)
+    if with_pairs:
+        add_rows(x, row, pairs, rows[1], n_pairs, 0)
 
 
-@njit(cache=True, nogil=True)
-def _difference(points, pairs, seen, slot, n, delta, place):
+@inlined_kernel
+def _difference(points, pairs, seen, slot, n, delta, place, come, go):
     """Difference row: what the first layer gains when `slot` alone changes to count n."""
-    old = seen[slot]
+    old = seen[0, slot]
     for h in range(delta.shape[1]):
         delta[place, h] = 0
+    # The rows that go are written after those that come.
+    n_come = 0
     if n != 0:
-        _add(delta, place, points, _point_row(slot, n))
+        come[0] = _point_row(slot, n)
+        n_come = 1
     if old != 0:
-        _subtract(delta, place, points, _point_row(slot, old))
-    if pairs.shape[0] == 0 or slot >= _ON_BOARD:
-        return
-    if min(max(n, -PAIR_CLIP), PAIR_CLIP) == min(max(old, -PAIR_CLIP), PAIR_CLIP):
-        return
-    for other in range(max(slot - PAIR_REACH, 0), min(slot + PAIR_REACH, 25) + 1):
-        m = seen[other]
-        if other == slot or m == 0:
-            continue
-        if other > slot:
+        come[n_come] = _point_row(slot, old)
+    add_rows(delta, place, points, come, n_come, np.int64(old != 0))
+    if pairs.shape[0] > 0 and slot < _ON_BOARD and _clip_pair(n) != _clip_pair(old):
+        n_come = 0
+        n_go = 0
+        for other in range(max(slot - PAIR_REACH, 0), min(slot + PAIR_REACH, 25) + 1):
+            m = seen[0, other]
+            if other == slot or m == 0:
+                continue
             if n != 0:
-                _add(delta, place, pairs, _pair_row(slot, other - slot, n, m))
+                come[n_come] = _pair_row(slot, other, n, m)
+                n_come += 1
             if old != 0:
-                _subtract(delta, place, pairs, _pair_row(slot, other - slot, old, m))
-        else:
-            if n != 0:
-                _add(delta, place, pairs, _pair_row(other, slot - other, m, n))
-            if old != 0:
-                _subtract(delta, place, pairs, _pair_row(other, slot - other, m, old))
+                go[n_go] = _pair_row(slot, other, old, m)
+                n_go += 1
+        for k in range(n_go):
+            come[n_come + k] = go[k]
+        add_rows(delta, place, pairs, come, n_come, n_go)
 
 
-@njit(cache=True, nogil=True)
-def _update(points, pairs, seen, boards, i, touched, parent, x, delta, stamp, now):
+@inlined_kernel
+def _update(
+    points, pairs, seen, boards, i, touched, parent, x, delta, stamp, now, places, come, go
+):
     """Pre-activations of child board i from its parent's, to x[i]; touched: slots played on."""
-    for h in range(x.shape[1]):
+    for h in range(parent.shape[1]):
         x[i, h] = parent[0, h]
     with_pairs = pairs.shape[0] > 0
     changed = 0
+    n_places = 0
     while touched:
         slot = lowest_bit(touched)
         touched &= touched - 1
         m = boards[i, slot]
-        old = seen[slot]
-        if m == old:
+        if m == seen[0, slot]:
             continue
         place = slot * _STATES + m + 15
         if stamp[place] != now:
-            _difference(points, pairs, seen, slot, m, delta, place)
+            _difference(points, pairs, seen, slot, m, delta, place, come, go)
             stamp[place] = now
-        _add(x, i, delta, place)
-        if with_pairs and slot < _ON_BOARD:
-            # Pairs of two changed slots: their cross difference.
-            near = changed >> max(slot - PAIR_REACH, 0) << max(slot - PAIR_REACH, 0)
+        places[n_places] = place
+        n_places += 1
+        if slot < _ON_BOARD and _clip_pair(m) != _clip_pair(seen[0, slot]):
+            changed |= 1 << slot
+    add_rows(x, i, delta, places, n_places, 0)
+    if with_pairs:
+        # Pairs of two changed slots count their cross difference besides.
+        n_come = 0
+        n_go = 0
+        while changed:
+            slot = lowest_bit(changed)
+            changed &= changed - 1
+            m = boards[i, slot]
+            old = seen[0, slot]
+            near = changed & ((2 << (slot + PAIR_REACH)) - 1)
             while near:
                 other = lowest_bit(near)
                 near &= near - 1
-                distance = slot - other
                 p = boards[i, other]
-                q = seen[other]
+                q = seen[0, other]
                 if m != 0 and p != 0:
-                    _add(x, i, pairs, _pair_row(other, distance, p, m))
-                if m != 0 and q != 0:
-                    _subtract(x, i, pairs, _pair_row(other, distance, q, m))
-                if old != 0 and p != 0:
-                    _subtract(x, i, pairs, _pair_row(other, distance, p, old))
+                    come[n_come] = _pair_row(slot, other, m, p)
+                    n_come += 1
                 if old != 0 and q != 0:
-                    _add(x, i, pairs, _pair_row(other, distance, q, old))
-            changed |= 1 << slot
+                    come[n_come] = _pair_row(slot, other, old, q)
+                    n_come += 1
+                if m != 0 and q != 0:
+                    go[n_go] = _pair_row(slot, other, m, q)
+                    n_go += 1
+                if old != 0 and p != 0:
+                    go[n_go] = _pair_row(slot, other, old, p)
+                    n_go += 1
+        for k in range(n_go):
+            come[n_come + k] = go[k]
+        add_rows(x, i, pairs, come, n_come, n_go)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def num_tail(boards, i, n_tails):
     """Number of the output tail: 0, or of 9 by the checkers each side has back (0-1, 2, 3+)."""
     if n_tails == 1:
@@ -245,89 +253,36 @@ def num_tail(boards, i, n_tails):
     return 3 * min(max(own - 1, 0), 2) + min(max(opponent - 1, 0), 2)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _dense(x, i, weights, tail, bias, out, n_out):
-    """out[0] = weights[tail] @ x[i] + bias[tail], eight rows at a time to keep the adders busy."""
-    n = weights.shape[2]
-    k = 0
-    while k + 8 <= n_out:
-        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = np.float32(0)
-        for h in range(n):
-            v = x[i, h]
-            s0 += v * weights[tail, k, h]
-            s1 += v * weights[tail, k + 1, h]
-            s2 += v * weights[tail, k + 2, h]
-            s3 += v * weights[tail, k + 3, h]
-            s4 += v * weights[tail, k + 4, h]
-            s5 += v * weights[tail, k + 5, h]
-            s6 += v * weights[tail, k + 6, h]
-            s7 += v * weights[tail, k + 7, h]
-        out[0, k] = s0 + bias[tail, k]
-        out[0, k + 1] = s1 + bias[tail, k + 1]
-        out[0, k + 2] = s2 + bias[tail, k + 2]
-        out[0, k + 3] = s3 + bias[tail, k + 3]
-        out[0, k + 4] = s4 + bias[tail, k + 4]
-        out[0, k + 5] = s5 + bias[tail, k + 5]
-        out[0, k + 6] = s6 + bias[tail, k + 6]
-        out[0, k + 7] = s7 + bias[tail, k + 7]
-        k += 8
-    if k + 5 <= n_out:
-        s0 = s1 = s2 = s3 = s4 = np.float32(0)
-        for h in range(n):
-            v = x[i, h]
-            s0 += v * weights[tail, k, h]
-            s1 += v * weights[tail, k + 1, h]
-            s2 += v * weights[tail, k + 2, h]
-            s3 += v * weights[tail, k + 3, h]
-            s4 += v * weights[tail, k + 4, h]
-        out[0, k] = s0 + bias[tail, k]
-        out[0, k + 1] = s1 + bias[tail, k + 1]
-        out[0, k + 2] = s2 + bias[tail, k + 2]
-        out[0, k + 3] = s3 + bias[tail, k + 3]
-        out[0, k + 4] = s4 + bias[tail, k + 4]
-        k += 5
-    while k < n_out:
-        s0 = np.float32(0)
-        for h in range(n):
-            s0 += x[i, h] * weights[tail, k, h]
-        out[0, k] = s0 + bias[tail, k]
-        k += 1
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _add_experts(inputs, weights, tail, out, n_out):
-    """out[0] += weights[tail] @ inputs[0]."""
-    for k in range(n_out):
-        s = np.float32(0)
-        for f in range(weights.shape[2]):
-            s += inputs[0, f] * weights[tail, k, f]
-        out[0, k] += s
-
-
-@njit(cache=True, nogil=True)
-def _layers(w2, e2, b2, w3, b3, boards, kinds, kind, n, x, experts, hidden, probs, first):
+@kernel
+def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, x, hidden, probs, first):
     """Activation, dense layers and sigmoids of the boards of one kind among the first n."""
-    n_second = w2.shape[1]
+    n_inputs = w2.shape[1]
+    n_second = w2.shape[2]
     for i in range(n):
         if kinds[i] != kind:
             continue
-        for h in range(x.shape[1]):
+        for h in range(width):
             x[i, h] = max(x[i, h], np.float32(0))
+        if n_inputs > width:
+            contact_inputs(boards, i, x, i, width)
         tail = num_tail(boards, i, b2.shape[0])
-        _dense(x, i, w2, tail, b2, hidden, n_second)
-        if e2.shape[2]:
-            contact_inputs(boards, i, experts, 0)
-            _add_experts(experts, e2, tail, hidden, n_second)
-        if w3.shape[2]:
+        for k in range(n_second):
+            hidden[0, k] = b2[tail, k]
+        matrix_vector(hidden, 0, w2, tail, x, i, n_inputs)
+        out = 0
+        if w3.shape[1]:
             for k in range(n_second):
-                hidden[1, k] = max(hidden[0, k], np.float32(0))
-            _dense(hidden, 1, w3, tail, b3, hidden, 5)
+                hidden[0, k] = max(hidden[0, k], np.float32(0))
+            for k in range(5):
+                hidden[1, k] = b3[tail, k]
+            matrix_vector(hidden, 1, w3, tail, hidden, 0, n_second)
+            out = 1
         for k in range(5):
-            probs[first + i, k] = np.float32(1) / (np.float32(1) + np.exp(-hidden[0, k]))
+            probs[first + i, k] = np.float32(1) / (np.float32(1) + np.exp(-hidden[out, k]))
         _mask(boards, i, kind == _CONTACT, probs, first + i)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def _in_contact(boards, i):
     rear = 25
     while rear > 0 and boards[i, rear] <= 0:
@@ -340,7 +295,7 @@ def _in_contact(boards, i):
     return rear > front
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def _far_back(boards, i, own):
     """Whether a side has a checker on the bar or in the other's home board."""
     if own:
@@ -354,7 +309,7 @@ def _far_back(boards, i, own):
     return found
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def board_kind(boards, i):
     """Phase of board i: 0 finished, 1 contact, 2 race."""
     if boards[i, _OPP_OFF] == 15 or boards[i, _OWN_OFF] == 15:
@@ -362,7 +317,7 @@ def board_kind(boards, i):
     return _CONTACT if _in_contact(boards, i) else _RACE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _outcome(boards, i, probs, row):
     """Write the exact outcome of a finished board to probs[row], for the side on roll."""
     won = boards[i, _OWN_OFF] == 15
@@ -375,7 +330,7 @@ def _outcome(boards, i, probs, row):
     probs[row, 4] = not won and backgammon
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def possible_outcomes(boards, i, contact, possible, row):
     """Write 1 for each of the five outcomes that a running game still allows, 0 for the others."""
     gammon = boards[i, _OPP_OFF] == 0
@@ -387,7 +342,7 @@ def possible_outcomes(boards, i, contact, possible, row):
     possible[row, 4] = opp_gammon and (contact or _far_back(boards, i, True))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def _mask(boards, i, contact, probs, row):
     """Set what the rules exclude to exactly 0 and keep the probabilities cumulative."""
     if boards[i, _OPP_OFF] > 0:
@@ -407,11 +362,41 @@ def _mask(boards, i, contact, probs, row):
     probs[row, 4] = min(probs[row, 4], probs[row, 3])
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def _layers_of_both(contact, race, n, work, probs, first):
+    boards = work.boards
+    kinds = work.kinds
+    hidden = work.hidden
+    c = contact
+    width = c.bias.shape[0]
+    _layers(
+        c.w2,
+        c.b2,
+        c.w3,
+        c.b3,
+        boards,
+        kinds,
+        _CONTACT,
+        n,
+        width,
+        work.x_contact,
+        hidden,
+        probs,
+        first,
+    )
+    r = race
+    width = r.bias.shape[0]
+    _layers(
+        r.w2, r.b2, r.w3, r.b3, boards, kinds, _RACE, n, width, work.x_race, hidden, probs, first
+    )
+
+
+@kernel
 def boards_probs(contact, race, boards, work, probs):
     """Probabilities `(B, 5)` of `(B, 26)` boards of any phase, each for its side on roll."""
     seen = work.boards
     kinds = work.kinds
+    rows = work.rows
     for first in range(0, len(boards), _CHUNK):
         n = min(_CHUNK, len(boards) - first)
         for i in range(n):
@@ -419,37 +404,16 @@ def boards_probs(contact, race, boards, work, probs):
             kinds[i] = board_kind(seen, i)
             if kinds[i] == _CONTACT:
                 _first_layer(
-                    contact.points, contact.pairs, contact.bias, seen, i, work.x_contact, i
+                    contact.points, contact.pairs, contact.bias, seen, i, work.x_contact, i, rows
                 )
             elif kinds[i] == _RACE:
-                _first_layer(race.points, race.pairs, race.bias, seen, i, work.x_race, i)
+                _first_layer(race.points, race.pairs, race.bias, seen, i, work.x_race, i, rows)
             else:
                 _outcome(seen, i, probs, first + i)
         _layers_of_both(contact, race, n, work, probs, first)
 
 
-@njit(cache=True, nogil=True)
-def _layers_of_both(contact, race, n, work, probs, first):
-    for kind, net, x in ((_CONTACT, contact, work.x_contact), (_RACE, race, work.x_race)):
-        _layers(
-            net.w2,
-            net.e2,
-            net.b2,
-            net.w3,
-            net.b3,
-            work.boards,
-            work.kinds,
-            kind,
-            n,
-            x,
-            work.experts,
-            work.hidden,
-            probs,
-            first,
-        )
-
-
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def _play_seen_by_opponent(boards, i, code, high, low):
     """Play a mover's code on a board seen by his opponent; returns the slots it touched."""
     touched = 0
@@ -477,7 +441,7 @@ def _play_seen_by_opponent(boards, i, code, high, low):
     return touched
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def children_probs(contact, race, w, codes, n, high, low, work):
     """Evaluate the afterstates of a mover; returns the number of his best one, the first of equals.
 
@@ -497,17 +461,21 @@ def children_probs(contact, race, w, codes, n, high, low, work):
     x_race = work.x_race
     delta = work.delta
     stamp = work.stamp
+    rows = work.rows
+    places = rows[0]
+    come = rows[1]
+    go = rows[2]
     own = 0
     opponent = 0
     for slot in range(1, 25):
         m = -w[25 - slot]
-        seen[slot] = m
+        seen[0, slot] = m
         own += max(m, 0)
         opponent += max(-m, 0)
-    seen[0] = w[25]
-    seen[25] = w[0]
-    seen[_OWN_OFF] = 15 - own - w[0]
-    seen[_OPP_OFF] = 15 - opponent - w[25]
+    seen[0, 0] = w[25]
+    seen[0, 25] = w[0]
+    seen[0, _OWN_OFF] = 15 - own - w[0]
+    seen[0, _OPP_OFF] = 15 - opponent - w[25]
     work.count[0] += 1
     now = work.count[0]
     parent_known = False
@@ -516,18 +484,31 @@ def children_probs(contact, race, w, codes, n, high, low, work):
         m = min(_CHUNK, n - first)
         for i in range(m):
             for slot in range(28):
-                boards[i, slot] = seen[slot]
+                boards[i, slot] = seen[0, slot]
             touched = _play_seen_by_opponent(boards, i, codes[first + i], high, low)
             kinds[i] = board_kind(boards, i)
             if kinds[i] == _CONTACT:
                 if not parent_known:
-                    _first_layer(points, pairs, contact.bias, seen.reshape(1, 28), 0, parent, 0)
+                    _first_layer(points, pairs, contact.bias, seen, 0, parent, 0, rows)
                     parent_known = True
                 _update(
-                    points, pairs, seen, boards, i, touched, parent, x_contact, delta, stamp, now
+                    points,
+                    pairs,
+                    seen,
+                    boards,
+                    i,
+                    touched,
+                    parent,
+                    x_contact,
+                    delta,
+                    stamp,
+                    now,
+                    places,
+                    come,
+                    go,
                 )
             elif kinds[i] == _RACE:
-                _first_layer(race.points, race.pairs, race.bias, boards, i, x_race, i)
+                _first_layer(race.points, race.pairs, race.bias, boards, i, x_race, i, rows)
             else:
                 _outcome(boards, i, probs, first + i)
         _layers_of_both(contact, race, m, work, probs, first)

@@ -1,13 +1,12 @@
 """Compiled forward-view λ-returns of finished games."""
 
-from numba import njit
-
+from engine.compiled import kernel
 from train.kernels.selfplay import EXPLORED
 
 __all__ = ["lambda_returns"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lambda_returns(values, flags, ends, lambda_, targets):
     """Write the λ-return of every recorded ply, for the side on roll.
 

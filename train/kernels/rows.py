@@ -1,7 +1,6 @@
 """Compiled sparse first layer of the learner: encoding, gathering and scattering of rows."""
 
 import numpy as np
-from numba import njit
 
 from agent.kernels.value import (
     board_kind,
@@ -10,6 +9,7 @@ from agent.kernels.value import (
     possible_outcomes,
     see_board,
 )
+from engine.compiled import kernel
 from engine.expert_inputs import contact_inputs
 
 __all__ = ["MAX_PAIR_ROWS", "MAX_POINT_ROWS", "board_kinds", "encode", "gather", "scatter"]
@@ -18,7 +18,7 @@ MAX_POINT_ROWS = 32  # 30 of the slots of a board can be occupied at most, by 15
 MAX_PAIR_ROWS = 160  # no more pairs of slots exist than 135
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def board_kinds(boards, kinds):
     """Phase of each board as the value net takes it: 0 finished, 1 contact, 2 race."""
     seen = np.empty((1, 28), dtype=np.int64)
@@ -27,7 +27,7 @@ def board_kinds(boards, kinds):
         kinds[i] = board_kind(seen, 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode(
     boards,
     order,
@@ -53,12 +53,12 @@ def encode(
         see_board(boards, order[b], seen, 0)
         n_points[b], n_pairs[b] = first_layer_rows(seen, 0, with_pairs, points[b], pairs[b])
         if experts.shape[1]:
-            contact_inputs(seen, 0, experts, b)
+            contact_inputs(seen, 0, experts, b, 0)
         tails[b] = num_tail(seen, 0, n_tails)
         possible_outcomes(seen, 0, contact, possible, b)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather(weights, rows, n_rows, out):
     """out[b] += sum of the rows that board b lights."""
     for b in range(len(n_rows)):
@@ -68,7 +68,7 @@ def gather(weights, rows, n_rows, out):
                 out[b, h] += weights[row, h]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scatter(grad_out, rows, n_rows, grad):
     """grad[row] += grad_out[b] for every row that board b lights."""
     for b in range(len(n_rows)):

@@ -5,9 +5,9 @@ best afterstate, seen by the side on roll *there*. A random opening is not recor
 """
 
 import numpy as np
-from numba import njit
 
 from agent.kernels.value import boards_probs, children_probs
+from engine.compiled import inlined_kernel, kernel
 from engine.dice_stream import next_below, next_die, next_uniform
 from engine.short_moves import apply_code, find_codes
 
@@ -19,7 +19,7 @@ MAX_PLIES = 600
 """Longer games are cut and valued by the net; random nets would go on for thousands of plies."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def _flip(w):
     for slot in range(1, 13):
         other = w[25 - slot]
@@ -30,7 +30,7 @@ def _flip(w):
     w[25] = bar
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined_kernel
 def _has_won(w):
     left = 0
     for slot in range(1, 26):
@@ -38,7 +38,7 @@ def _has_won(w):
     return left == 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _value_of_pass(contact, race, w, flipped, work):
     """Evaluate the position after a pass to work.probs[0], as `children_probs` does a play."""
     for slot in range(1, 25):
@@ -48,7 +48,7 @@ def _value_of_pass(contact, race, w, flipped, work):
     boards_probs(contact, race, flipped, work, work.probs)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def play_games(
     contact,
     race,
@@ -127,7 +127,7 @@ def play_games(
     return game
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expected_values(contact, race, boards, chosen, work, scratch, targets):
     """Targets of chosen rows: the mean over all 36 rolls of the best afterstate's value.
 

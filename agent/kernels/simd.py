@@ -1,0 +1,202 @@
+"""Sums of weight rows and matrix times vector with the running sums held in vector registers.
+
+numba leaves a loop like `for row: for h: out[h] += rows[row, h]` with a load and a store of `out`
+for every row, which is what a sparse first layer mostly waits for. The intrinsics here are written
+in LLVM's portable vector types instead: a block of the output stays in registers while all rows
+pass by, three to four times as fast; LLVM cuts the vectors to what the processor has. Widths that
+are no multiple of the block go on in smaller blocks, down to single numbers.
+
+The order of the additions is fixed, so results do not depend on the machine's vector width.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+__all__ = ["add_rows", "matrix_vector"]
+
+_F32 = ir.FloatType()
+_I64 = ir.IntType(64)
+_BLOCKS = ((16, 4), (16, 2), (16, 1), (4, 1), (1, 1))  # lanes of a vector, vectors at a time
+_SPLITS = 4  # sums that a matrix product keeps apart, since an addition takes some four cycles
+
+
+def _array(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, list[Any]]:
+    """Data pointer and dimensions of a C-contiguous array argument."""
+    array = make_array(kind)(context, builder, value)
+    return array.data, list(cgutils.unpack_tuple(builder, array.shape))
+
+
+def _index(builder: Any, value: Any, kind: Any) -> Any:
+    return builder.sext(value, _I64) if kind.bitwidth < 64 else value
+
+
+class _Blocks:
+    """Walks over an output of `width` numbers in blocks that shrink towards its end."""
+
+    def __init__(self, builder: Any, width: Any) -> None:
+        self.builder = builder
+        self.width = width
+
+    def each(self, body: Any) -> None:
+        """Emit body(offset, vector type, vectors at a time) for every block size in turn."""
+        builder = self.builder
+        done: Any = _I64(0)
+        for lanes, many in _BLOCKS:
+            size = lanes * many
+            count = builder.sdiv(builder.sub(self.width, done), _I64(size))
+            start = done
+            with cgutils.for_range(builder, count) as loop:
+                offset = builder.add(start, builder.mul(loop.index, _I64(size)))
+                body(offset, _F32 if lanes == 1 else ir.VectorType(_F32, lanes), many)
+            done = builder.add(start, builder.mul(count, _I64(size)))
+
+
+def _lanes(vector: Any) -> int:
+    return 1 if vector is _F32 else int(vector.count)
+
+
+def _load(builder: Any, base: Any, offset: Any, vector: Any, place: int) -> Any:
+    where = builder.gep(base, [builder.add(offset, _I64(place * _lanes(vector)))])
+    return builder.load(builder.bitcast(where, vector.as_pointer()), align=4)
+
+
+def _store(builder: Any, value: Any, base: Any, offset: Any, vector: Any, place: int) -> None:
+    where = builder.gep(base, [builder.add(offset, _I64(place * _lanes(vector)))])
+    builder.store(value, builder.bitcast(where, vector.as_pointer()), align=4)
+
+
+@intrinsic
+def add_rows(
+    typing_context: Any,
+    out: Any,
+    i: Any,
+    table: Any,
+    rows: Any,
+    n_plus: Any,
+    n_minus: Any,
+) -> Any:
+    """out[i] += table[rows[0]] + ..., n_plus of them, less the n_minus rows that follow.
+
+    out: `(M, H)` or wider and table: `(R, H)` float32, rows: `(K,)` int64, all C-contiguous;
+    nothing is checked.
+    """
+    signature = types.void(out, i, table, rows, n_plus, n_minus)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        out_data, (_, out_width) = _array(context, builder, sig.args[0], args[0])
+        table_data, (_, width) = _array(context, builder, sig.args[2], args[2])
+        rows_data, _ = _array(context, builder, sig.args[3], args[3])
+        plus = _index(builder, args[4], sig.args[4])
+        minus = _index(builder, args[5], sig.args[5])
+        start = builder.mul(_index(builder, args[1], sig.args[1]), out_width)
+
+        def body(offset: Any, vector: Any, many: int) -> None:
+            here = builder.add(start, offset)
+            sums = [cgutils.alloca_once(builder, vector) for _ in range(many)]
+            for k in range(many):
+                builder.store(_load(builder, out_data, here, vector, k), sums[k])
+            for first, count, combine in (
+                (_I64(0), plus, builder.fadd),
+                (plus, minus, builder.fsub),
+            ):
+                with cgutils.for_range(builder, count) as loop:
+                    row = builder.load(builder.gep(rows_data, [builder.add(first, loop.index)]))
+                    there = builder.add(builder.mul(row, width), offset)
+                    for k in range(many):
+                        value = _load(builder, table_data, there, vector, k)
+                        builder.store(combine(builder.load(sums[k]), value), sums[k])
+            for k in range(many):
+                _store(builder, builder.load(sums[k]), out_data, here, vector, k)
+
+        _Blocks(builder, width).each(body)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def matrix_vector(
+    typing_context: Any,
+    out: Any,
+    i: Any,
+    weights: Any,
+    part: Any,
+    inputs: Any,
+    j: Any,
+    n: Any,
+) -> Any:
+    """out[i] += inputs[j, :n] @ weights[part, :n], the outputs side by side in registers.
+
+    out: `(M, K)` or wider, weights: `(T, N, K)`, inputs: `(B, N)` or wider, all float32 and
+    C-contiguous; nothing is checked. Every fourth input goes to the same sum; the four are added
+    at the end.
+    """
+    signature = types.void(out, i, weights, part, inputs, j, n)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        out_data, (_, out_width) = _array(context, builder, sig.args[0], args[0])
+        weights_data, (_, n_rows, width) = _array(context, builder, sig.args[2], args[2])
+        inputs_data, (_, n_inputs) = _array(context, builder, sig.args[4], args[4])
+        count = _index(builder, args[6], sig.args[6])
+        start = builder.mul(_index(builder, args[1], sig.args[1]), out_width)
+        first = builder.mul(_index(builder, args[3], sig.args[3]), builder.mul(n_rows, width))
+        from_input = builder.mul(_index(builder, args[5], sig.args[5]), n_inputs)
+        fma_names: dict[str, Any] = {}
+
+        def fma(x: Any, y: Any, z: Any, vector: Any) -> Any:
+            name = f"llvm.fma.{'f32' if vector is _F32 else f'v{_lanes(vector)}f32'}"
+            if name not in fma_names:
+                kind = ir.FunctionType(vector, [vector] * 3)
+                fma_names[name] = cgutils.get_or_insert_function(builder.module, kind, name)
+            return builder.call(fma_names[name], [x, y, z])
+
+        def spread(x: Any, vector: Any) -> Any:
+            if vector is _F32:
+                return x
+            lanes = _lanes(vector)
+            one = builder.insert_element(ir.Constant(vector, ir.Undefined), x, ir.IntType(32)(0))
+            mask = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+            return builder.shuffle_vector(one, one, mask)
+
+        def body(offset: Any, vector: Any, many: int) -> None:
+            here = builder.add(start, offset)
+            zero = ir.Constant(vector, 0.0 if vector is _F32 else [0.0] * _lanes(vector))
+            sums = [
+                [cgutils.alloca_once(builder, vector) for _ in range(many)] for _ in range(_SPLITS)
+            ]
+            for k in range(many):
+                builder.store(_load(builder, out_data, here, vector, k), sums[0][k])
+                for split in range(1, _SPLITS):
+                    builder.store(zero, sums[split][k])
+
+            def take(index: Any, split: int) -> None:
+                x = builder.load(builder.gep(inputs_data, [builder.add(from_input, index)]))
+                x = spread(x, vector)
+                there = builder.add(builder.add(first, builder.mul(index, width)), offset)
+                for k in range(many):
+                    value = _load(builder, weights_data, there, vector, k)
+                    place = sums[split][k]
+                    builder.store(fma(x, value, builder.load(place), vector), place)
+
+            with cgutils.for_range(builder, builder.sdiv(count, _I64(_SPLITS))) as loop:
+                at = builder.mul(loop.index, _I64(_SPLITS))
+                for split in range(_SPLITS):
+                    take(builder.add(at, _I64(split)), split)
+            rest = builder.srem(count, _I64(_SPLITS))
+            with cgutils.for_range(builder, rest) as loop:
+                take(builder.add(builder.sub(count, rest), loop.index), 0)
+            for k in range(many):
+                total = builder.load(sums[0][k])
+                for split in range(1, _SPLITS):
+                    total = builder.fadd(total, builder.load(sums[split][k]))
+                _store(builder, total, out_data, here, vector, k)
+
+        _Blocks(builder, width).each(body)
+        return context.get_dummy_value()
+
+    return signature, generate
