@@ -8,12 +8,16 @@ from numpy.typing import NDArray
 
 from agent.baselines import PipGreedyBot, PubevalBot, RandomBot
 from agent.bot import BOT_TEXTS, Bot, NetBot, first_best, load_bot
+from agent.checkpoint import save_net
+from agent.evaluator import cubeless_equity
+from agent.net import NetConfig, ValueNetConfig, new_value_net
 from engine.board import START, Board, flip
 from engine.errors import CheckpointError, ConfigError, PositionError
 from engine.moves import legal_afterstates, play_steps
 from engine.notation import parse_play
 from engine.rules import ARENA, CAUCASIAN, INTERNATIONAL, Rules
 from engine.scoring import result_factors
+from eval.duel import play_duel
 from tests.strategies import mixed_boards
 
 # With 6-2 the checkers on 10 hit on 8 and could go on to 2, but not under the Caucasian rules.
@@ -192,3 +196,50 @@ def test_a_net_plays_by_house_rules(rules: Rules, rng: np.random.Generator) -> N
 def test_a_net_cannot_tell_four_kinds_of_win_apart() -> None:
     with pytest.raises(ConfigError, match="mars_homemars_koks_1234"):
         net_bot(INTERNATIONAL.replace(scoring="mars_homemars_koks_1234"))
+
+
+@pytest.fixture(scope="module")
+def net_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small untrained net."""
+    small = NetConfig(width=8, pairs=False, experts="none", hidden=0)
+    config = ValueNetConfig(contact=small, race=small)
+    path = tmp_path_factory.mktemp("nets") / "small.safetensors"
+    save_net(path, new_value_net(config, np.random.default_rng(5)))
+    return path
+
+
+def test_a_net_from_a_file(net_file: Path, rng: np.random.Generator) -> None:
+    """What it chooses has the highest equity by its own probabilities."""
+    bot = load_bot(f"net:{net_file}@0")
+    assert bot.name == f"net:{net_file}@0"
+    positions = mixed_boards(rng)
+    some = [next(positions) for _ in range(60)]
+    boards = np.array([board for board, _ in some], dtype=np.int8)
+    rolls = np.array([roll for _, roll in some], dtype=np.int8)
+    probs = bot.probabilities(boards)
+    assert probs.shape == (60, 5)
+    assert probs.dtype == np.float32
+    for board, roll, after in zip(boards, rolls, bot.choose(boards, rolls), strict=True):
+        rows = legal_afterstates(board, roll.tolist())
+        equities = -cubeless_equity(bot.probabilities(flip(rows)))
+        chosen = np.flatnonzero((rows == after).all(axis=1))
+        assert len(chosen) == 1
+        assert equities[chosen[0]] >= equities.max() - 1e-5
+
+
+def test_a_net_plays_the_same_in_any_chunks(net_file: Path) -> None:
+    text = f"net:{net_file}"
+    whole = play_duel(text, "pubeval", 20, 1)
+    parts = play_duel(text, "pubeval", 20, 1, chunk_streams=3)
+    assert parts.ppg == whole.ppg
+    play_duel(text, "pubeval", 20, 1, INTERNATIONAL.replace(end_rule="last_chance_draw"))
+    itself = play_duel(text, text, 20, 1)
+    assert (itself.ppg.mean, itself.ppg.stderr) == (0.0, 0.0)
+
+
+def test_the_net_that_nardi_brings() -> None:
+    try:
+        bot = load_bot("net")
+    except CheckpointError as error:
+        pytest.skip(f"no net ships with this version yet: {error}")
+    assert bot.best_play(START, (3, 1)).text == "8/5 6/5"
