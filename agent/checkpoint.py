@@ -18,6 +18,7 @@ from agent.atomic_file import write_atomically
 from agent.kernels.value import NetArrays
 from agent.net import ValueNet, ValueNetConfig, array_shapes, check_arrays
 from engine.errors import CheckpointError, ConfigError
+from engine.features import EXPERT_INPUTS
 
 __all__ = ["FORMAT", "default_net_path", "load_net", "read_facts", "save_net"]
 
@@ -27,6 +28,8 @@ FORMAT: Final = 1
 _KEY: Final = "nardi"
 _PARTS: Final = ("contact", "race")
 _DEFAULT_NAME: Final = "nardi.safetensors"
+_VARIANT: Final = "short"
+_KNOWN_FEATURES: Final = ("raw-v1", "pairs-v1", *(name for name in EXPERT_INPUTS if name != "none"))
 
 
 def default_net_path() -> Path:
@@ -44,7 +47,7 @@ def save_net(path: Path, net: ValueNet) -> None:
     """Write a net and its facts. Raises CheckpointError if the file cannot be written."""
     facts = dict(net.facts) | {
         "format": FORMAT,
-        "variant": net.facts.get("variant", "short"),
+        "variant": net.facts.get("variant", _VARIANT),
         "features": ["raw-v1"]
         + (["pairs-v1"] if net.config.contact.pairs or net.config.race.pairs else [])
         + sorted({net.config.contact.experts, net.config.race.experts} - {"none"}),
@@ -81,8 +84,9 @@ def read_facts(path: Path) -> dict[str, Any]:
 def _facts(path: Path, file: Any) -> dict[str, Any]:
     metadata = file.metadata() or {}
     try:
-        facts = json.loads(metadata[_KEY])
-    except (KeyError, ValueError):
+        # A number that is not finite, such as the error of a single pair of games, is not known.
+        facts = json.loads(metadata[_KEY], parse_constant=lambda _: None)
+    except (KeyError, ValueError, RecursionError):
         raise CheckpointError(f"'{path}' is a safetensors file, but not a net of nardi") from None
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         found = facts.get("format") if isinstance(facts, dict) else None
@@ -90,12 +94,33 @@ def _facts(path: Path, file: Any) -> dict[str, Any]:
     return facts
 
 
+def _check_use(path: Path, facts: dict[str, Any]) -> None:
+    """Raises CheckpointError if a net is for another game, or sees what this version does not."""
+    if facts.get("variant") != _VARIANT:
+        raise CheckpointError(
+            f"net '{path}' is for the game '{facts.get('variant')}'; this version plays {_VARIANT}"
+        )
+    features = facts.get("features")
+    if not isinstance(features, list):
+        raise CheckpointError(f"net '{path}' does not tell its features")
+    unknown = [name for name in features if name not in _KNOWN_FEATURES]
+    if unknown:
+        raise CheckpointError(
+            f"net '{path}' needs features '{unknown[0]}'; this version knows"
+            f" {', '.join(_KNOWN_FEATURES)}"
+        )
+    shapes = facts.get("net")
+    if not isinstance(shapes, dict) or not all(isinstance(shapes.get(p), dict) for p in _PARTS):
+        raise CheckpointError(f"net '{path}' does not tell the shapes of {' and '.join(_PARTS)}")
+
+
 def load_net(path: Path) -> ValueNet:
     """A net and its facts. Raises CheckpointError for a missing, damaged or foreign file."""
     with _open(path) as file:
         facts = _facts(path, file)
+        _check_use(path, facts)
         try:
-            config = ValueNetConfig.from_dict(facts.get("net", {}))
+            config = ValueNetConfig.from_dict(facts["net"])
         except ConfigError as error:
             raise CheckpointError(f"net '{path}' was made by another version: {error}") from None
         names = set(file.keys())

@@ -10,7 +10,8 @@ from agent.checkpoint import default_net_path, load_net
 from agent.kernels.choice import choose_plays, rank_plays
 from agent.kernels.value import boards_probs, new_work
 from agent.net import ValueNet
-from engine.board import Board
+from engine.batch_moves import first_unsound
+from engine.board import NUM_SLOTS, Board, validate
 from engine.dice import check_roll
 from engine.errors import PositionError
 from engine.moves import check_batch, check_running
@@ -50,12 +51,10 @@ class Evaluator:
     def probabilities(self, boards: ArrayLike) -> FloatArray:
         """`(B, 5)` float32 for `(B, 26)` boards, each for its owner, who is on roll.
 
-        Finished games give their exact outcome. Raises PositionError for wrong shapes.
+        Finished games give their exact outcome. Raises PositionError for wrong shapes and for
+        counts that cannot occur, naming the first bad row.
         """
-        b = np.asarray(boards)
-        if b.ndim != 2 or b.shape[1] != 26:
-            raise PositionError(f"boards must be (B, 26), not {b.shape}")
-        b = np.ascontiguousarray(b, dtype=np.int8)
+        b = _checked_boards(boards)
         probs = np.empty((len(b), 5), dtype=np.float32)
         boards_probs(self.net.contact, self.net.race, b, self._work, probs)
         return probs
@@ -86,6 +85,26 @@ class Evaluator:
         )
         order = np.argsort(-equity, kind="stable")
         return rows[order], swap_sides(probs[order]), equity[order], codes[order[: len(codes)]]
+
+
+def _checked_boards(boards: ArrayLike) -> Board:
+    """Boards, finished ones too, that the kernels can take: they look rows up by the counts."""
+    b = np.asarray(boards)
+    if b.ndim != 2 or b.shape[1] != NUM_SLOTS or not np.issubdtype(b.dtype, np.integer):
+        raise PositionError(
+            f"boards must be (B, {NUM_SLOTS}) whole numbers, not {b.shape} {b.dtype}"
+        )
+    # Writable: for read-only arrays numba would compile everything once more.
+    b8 = np.require(b, dtype=np.int8, requirements=["C", "W"])
+    wrong = first_unsound(b8)
+    if b.dtype != np.int8 and (b8 != b).any():
+        wrong = int(np.argmax((b8 != b).any(axis=1)))
+    if wrong >= 0:
+        try:
+            validate(b[wrong])
+        except PositionError as error:
+            raise PositionError(f"row {wrong}: {error}") from None
+    return b8
 
 
 def load_evaluator(path: Path | None = None) -> Evaluator:

@@ -160,7 +160,8 @@ def check_batch(boards: ArrayLike, rolls: ArrayLike) -> tuple[Board, NDArray[np.
             check_roll(faces[wrong])
         except PositionError as error:
             raise PositionError(f"row {wrong}: {error}") from None
-    return np.ascontiguousarray(many, dtype=np.int8), np.ascontiguousarray(faces, dtype=np.int8)
+    # Writable: for read-only arrays numba would compile everything once more.
+    return np.require(many, np.int8, ["C", "W"]), np.require(faces, np.int8, ["C", "W"])
 
 
 def _check_steps(steps: Sequence[Sequence[int]]) -> Steps:

@@ -1,7 +1,10 @@
 """What nardi tells about a position, as data for JSON."""
 
 import json
-from typing import Any
+from typing import Any, SupportsFloat
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.board import (
     borne_off,
@@ -12,8 +15,12 @@ from engine.board import (
 )
 from engine.errors import NardiError
 from engine.notation import NOTATIONS, Position, format_position
+from engine.rules import Rules
+from engine.scoring import why_factor_is_one
 
-__all__ = ["identifiers", "json_line", "position_document"]
+__all__ = ["identifiers", "json_line", "left_out", "number", "position_document", "probs_document"]
+
+_OUTPUTS = ("win", "win_gammon", "win_bg", "lose_gammon", "lose_bg")
 
 
 def identifiers(position: Position) -> tuple[dict[str, str | None], dict[str, str]]:
@@ -57,6 +64,24 @@ def position_document(position: Position) -> dict[str, Any]:
         "phase": phase(position.board),
         "notes": notes,
     }
+
+
+def left_out(position: Position, rules: Rules) -> str | None:
+    """What of the rules a cubeless equity does not look at in this position, if anything."""
+    if rules.match_to is not None:
+        return "the score of the match"
+    cube_offered = position.cube_value > 1 or position.cube_owner is not None
+    return why_factor_is_one(rules, cube_offered=cube_offered)
+
+
+def number(value: SupportsFloat) -> float:
+    """A float32 as the float with the fewest digits that tells it apart from all other float32."""
+    return float(str(np.float32(value)))
+
+
+def probs_document(probs: NDArray[np.float32]) -> dict[str, float]:
+    """The `probs` object of `(5,)` cumulative probabilities, names as in docs/json.md."""
+    return {name: number(p) for name, p in zip(_OUTPUTS, probs, strict=True)}
 
 
 def json_line(document: dict[str, Any]) -> str:

@@ -1,13 +1,23 @@
-"""A position as a text board for a terminal: ASCII, at most 80 columns, seen by the mover."""
+"""Positions, plays and probabilities as text for a terminal, as a rule at most 80 columns wide."""
 
 import textwrap
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from engine.board import BAR, borne_off, opp_borne_off, opp_pip_count, phase, pip_count
 from engine.notation import NOTATIONS, Position
+from engine.rules import Rules
+from engine.scoring import KINDS
 from nardi.documents import identifiers
 
-__all__ = ["board_text", "position_text", "situation_text"]
+__all__ = [
+    "board_text",
+    "equity_lines",
+    "plays_table",
+    "position_text",
+    "probs_table",
+    "situation_text",
+]
 
 MOVER: Final = "X"
 OPPONENT: Final = "O"
@@ -115,3 +125,44 @@ def situation_text(position: Position) -> str:
     if position.dice is not None:
         return f"{MOVER} to play {position.dice[0]}-{position.dice[1]}"
     return f"{MOVER} on roll"
+
+
+def plays_table(plays: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    """Labelled plays with equity, difference to the best and the mover's five probabilities.
+
+    plays: a label, such as the rank, and a play as docs/json.md has it.
+    """
+    width = max(5, *(len(play["play"]) for _, play in plays))
+    lines = [
+        f"{'':5} {'':{width}}  equity    diff    win   win  win  lose  lose",
+        f"{'':5} {'':{width}}                          g    bg     g    bg",
+    ]
+    for label, play in plays:
+        diff = f"{play['diff']:+8.3f}" if play["diff"] else f"{'':8}"
+        probs = "".join(f"{100 * p:6.1f}" for p in play["probs"].values())
+        lines.append(f"{label:>5} {play['play']:<{width}}{play['equity']:+8.3f}{diff}{probs}")
+    return "\n".join(lines)
+
+
+def probs_table(probs: Mapping[str, float]) -> str:
+    """Who wins how often, gammons and backgammons with it, of the five probabilities by name."""
+    rows = [
+        (MOVER, probs["win"], probs["win_gammon"], probs["win_bg"]),
+        (OPPONENT, 1 - probs["win"], probs["lose_gammon"], probs["lose_bg"]),
+    ]
+    lines = ["            win   gammon or more   backgammon"]
+    for side, win, gammon, backgammon in rows:
+        lines.append(f"  {side}  {win:10.2%}{gammon:17.2%}{backgammon:13.2%}")
+    return "\n".join(lines)
+
+
+def equity_lines(document: Mapping[str, Any], rules: Rules, when: str) -> list[str]:
+    """What an equity means: whose it is, by which scoring, and what it leaves out.
+
+    document: with `left_out`; when: "before the roll" or the like.
+    """
+    factors = ", ".join(str(factor + 1) for factor in range(len(KINDS[rules.scoring])))
+    lines = [f"equity = {MOVER}'s points {when}, no cube, no look-ahead, wins count {factors}"]
+    if document["left_out"]:
+        lines += textwrap.wrap(f"not looked at yet: {document['left_out']}", 80)
+    return lines

@@ -1,0 +1,100 @@
+"""The plays of a roll in order of their worth, by a value net and under any house rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from agent.evaluator import Evaluator, FloatArray, cubeless_equity, swap_sides
+from engine.board import Board
+from engine.errors import ConfigError
+from engine.moves import Steps, legal_plays
+from engine.rules import INTERNATIONAL, Rules
+from engine.variant import variant_of
+
+__all__ = [
+    "RankedPlay",
+    "check_scoring",
+    "plays_like_international",
+    "rank_plays",
+    "scored",
+]
+
+_PLAY_SWITCHES: Final = ("game", "hit_and_hide", "hit_then_bear_off", "scoring")
+_SCORINGS: Final = ("oin_mars_koks_123", "oin_mars_12")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RankedPlay:
+    """One play and what it is worth to the mover, cubeless and in money play."""
+
+    afterstate: Board
+    """`(26,)` int8, still seen by the mover."""
+    steps: Steps
+    """(from, to) pairs in a legal playing order; () for a forced pass."""
+    probs: FloatArray
+    """`(5,)` float32, the mover's cumulative probabilities after the play."""
+    equity: np.float32
+    """Points per game, by the scoring of the rules."""
+
+
+def check_scoring(rules: Rules) -> None:
+    """Raises ConfigError if five probabilities cannot express the kinds of win of the rules."""
+    if rules.scoring not in _SCORINGS:
+        raise ConfigError(
+            f"scoring={rules.scoring} has four kinds of win, which the five probabilities of a net"
+            f" cannot tell apart; accepted: {', '.join(_SCORINGS)}"
+        )
+
+
+def plays_like_international(rules: Rules) -> bool:
+    """Whether cubeless plays are the same, and worth the same, as under international rules."""
+    # What else the rules say bears on the cube and on the match.
+    return all(getattr(rules, name) == getattr(INTERNATIONAL, name) for name in _PLAY_SWITCHES)
+
+
+def scored(probs: ArrayLike, rules: Rules) -> tuple[FloatArray, FloatArray]:
+    """Probabilities `(..., 5)` under the scoring of the rules, and their cubeless equity `(...)`.
+
+    probs: as the net gives them, by the kinds of win 1, 2, 3. Where there is no third kind a
+    backgammon counts as a gammon and its own probability is 0. Raises ConfigError as
+    `check_scoring` does.
+    """
+    check_scoring(rules)
+    p = np.array(probs, dtype=np.float32)
+    if rules.scoring == "oin_mars_12":
+        p[..., [2, 4]] = 0
+    return p, cubeless_equity(p)
+
+
+def rank_plays(
+    evaluator: Evaluator, board: ArrayLike, roll: Sequence[int], rules: Rules = INTERNATIONAL
+) -> list[RankedPlay]:
+    """All legal plays of a roll, best first; equal ones in the order of `legal_plays`.
+
+    board: `(26,)` integers seen by the mover. Raises PositionError for a board or roll that cannot
+    occur and for a finished game, ConfigError as `check_scoring` does.
+    """
+    check_scoring(rules)
+    afterstates, plays = legal_plays(board, roll, rules)
+    order: Sequence[int]
+    probs: FloatArray
+    equity: NDArray[np.float32]
+    if plays_like_international(rules):
+        # The figures by which the net chooses when it plays, so that the first is its play.
+        numbers = {row.tobytes(): number for number, row in enumerate(afterstates)}
+        rows, probs, equity, _ = evaluator.rank(board, roll)
+        order = [numbers[row.tobytes()] for row in rows]
+    else:
+        opp_probs = evaluator.probabilities(variant_of(rules).flip(afterstates))
+        probs, equity = scored(swap_sides(opp_probs), rules)
+        best_first = np.argsort(-equity, kind="stable")
+        probs, equity, order = probs[best_first], equity[best_first], best_first.tolist()
+    return [
+        RankedPlay(
+            afterstate=afterstates[number], steps=plays[number], probs=probs[i], equity=equity[i]
+        )
+        for i, number in enumerate(order)
+    ]

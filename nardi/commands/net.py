@@ -1,0 +1,38 @@
+"""`nardi net`: what a net file holds and what is known of its origin and strength."""
+
+import argparse
+from pathlib import Path
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser(
+        "net",
+        help="print the facts of a net file",
+        description="Check a net file and print its facts: shape and size, how it was trained, how"
+        " strong it was when last measured.",
+        epilog="try: nardi net",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "file",
+        type=Path,
+        nargs="?",
+        metavar="FILE",
+        help="a .safetensors file; default: the net that nardi brings",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from agent.checkpoint import default_net_path, load_net
+    from nardi.documents import json_line
+    from nardi.net_facts import net_file_document, net_file_text
+
+    path = default_net_path() if args.file is None else args.file
+    net = load_net(path)
+    document = net_file_document(path, net)
+    print(json_line(document) if args.json else net_file_text(document, net))
+    return 0

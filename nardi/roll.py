@@ -1,0 +1,54 @@
+"""The roll that a command is about, and the rules: from the command line or from the position."""
+
+import argparse
+import re
+from typing import TYPE_CHECKING
+
+from engine.errors import ConfigError, PositionError
+
+if TYPE_CHECKING:
+    from engine.notation import Position
+
+__all__ = ["add_dice_and_rules", "check_nothing_pending", "parse_dice", "with_dice"]
+
+Roll = tuple[int, int]
+
+_RULES_HELP = """\
+house rules: international, caucasian or arena, and switches as name=value, separated by commas,
+such as caucasian,jacoby=true; later ones win. What the position itself tells (Jacoby, match,
+largest cube) holds unless it is said here. All switches: docs/rules.md"""
+
+
+def add_dice_and_rules(parser: argparse.ArgumentParser, without: str) -> None:
+    """Add --dice and --rules; without: what is done if there is no --dice."""
+    parser.add_argument("--dice", metavar="31", help=f"the roll; without it {without}")
+    parser.add_argument("--rules", metavar="RULES", default="", help=_RULES_HELP)
+
+
+def parse_dice(text: str) -> Roll:
+    """The roll that a text such as "31", "3-1" or "3 1" tells. Raises ConfigError."""
+    found = re.fullmatch(r"\s*([1-6])\s*[-,/ ]?\s*([1-6])\s*", text, re.ASCII)
+    if found is None:
+        raise ConfigError(f"dice '{text}' are not two faces from 1 to 6; write them as 31 or 3-1")
+    return int(found[1]), int(found[2])
+
+
+def check_nothing_pending(position: "Position", then: str) -> None:
+    """Raises PositionError if an offer waits for its answer; then: what this means here."""
+    if position.offer is not None or position.resignation:
+        what = "a cube offer" if position.offer is not None else "a resignation"
+        raise PositionError(f"{what} is waiting for its answer; {then}")
+
+
+def with_dice(position: "Position", dice: Roll | None) -> tuple["Position", list[str]]:
+    """The position with the roll to play, if there is one, and what the user should know.
+
+    dice: the roll asked for, which goes before the position's own.
+    """
+    own = position.dice
+    if dice is None:
+        return position, []
+    notes = []
+    if own is not None and sorted(own) != sorted(dice):
+        notes = [f"--dice {dice[0]}{dice[1]} is played, not the position's {own[0]}{own[1]}"]
+    return position.replace(dice=dice), notes
