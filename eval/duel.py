@@ -70,7 +70,7 @@ class Duel:
     n_games: int
     """Games played: all of them, or fewer after an interruption."""
     n_unfinished: int
-    """Those of them that were given up as endless (`eval.lockstep.MOST_TURNS`); they count 0."""
+    """Those of them that were given up as endless (`most_turns`); they count 0."""
     seed: int
     rules: Rules
     paired: bool
@@ -150,6 +150,7 @@ def play_duel(
     workers: int = 1,
     paired: bool = True,
     chunk_streams: int = CHUNK_STREAMS,
+    most_turns: int | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Duel:
     """Play a duel and return its figures, those so far after an interruption.
@@ -158,7 +159,8 @@ def play_duel(
     made otherwise can play with one worker only. n_games: even if paired. The stake is always 1
     and there is no cube: of the rules the plays, the scoring scheme and the end of the game count,
     Jacoby's rule and `mars_with_cube` do not. Unpaired games have streams of their own with `a`
-    in seat 0, for null tests. on_progress is called a few times a second.
+    in seat 0, for null tests. most_turns: turns after which a game is given up and counts 0, None =
+    `eval.lockstep.MOST_TURNS`. on_progress is called a few times a second.
 
     Raises ConfigError for bad arguments, NardiError for a worker that died, KeyboardInterrupt if it
     comes before anything counts.
@@ -176,6 +178,8 @@ def play_duel(
     games_a_stream = 2 if paired else 1
     n_streams = n_games // games_a_stream
     chunks = _chunks(n_streams, chunk_streams)
+    if most_turns is not None and most_turns < 1:
+        raise ConfigError(f"most_turns '{most_turns}'; accepted: whole numbers from 1 up")
     if workers > 1 and not (isinstance(a, str) and isinstance(b, str)):
         raise ConfigError("several workers need bots that are named by texts; accepted: workers=1")
     _compile(bots, rules)
@@ -191,7 +195,7 @@ def play_duel(
             last_told = now
             on_progress(Progress(n_over, tally.ppg()))
 
-    games = _Games(bots=bots, seed=seed, rules=rules, paired=paired)
+    games = _Games(bots=bots, seed=seed, rules=rules, paired=paired, most_turns=most_turns)
     finished = _play(games, chunks, workers, tell)
     try:
         with contextlib.closing(finished):
@@ -241,10 +245,17 @@ class _Games:
     seed: int
     rules: Rules
     paired: bool
+    most_turns: int | None
 
     def play(self, chunk: _Chunk, on_turn: Callable[[int], None]) -> Played:
         return play_games(
-            self.bots, self.seed, *chunk, self.rules, paired=self.paired, on_turn=on_turn
+            self.bots,
+            self.seed,
+            *chunk,
+            self.rules,
+            paired=self.paired,
+            most_turns=self.most_turns,
+            on_turn=on_turn,
         )
 
 
@@ -294,7 +305,15 @@ def _play_there(
         workers,
         context,
         initializer=_start_worker,
-        initargs=(*names, games.seed, games.rules, games.paired, stop, n_over),
+        initargs=(
+            *names,
+            games.seed,
+            games.rules,
+            games.paired,
+            games.most_turns,
+            stop,
+            n_over,
+        ),
     ) as pool:
         try:
             for _ in chunks:
@@ -359,13 +378,20 @@ _worker: _Worker  # of this process; set by `_start_worker`
 
 
 def _start_worker(
-    a: str, b: str, seed: int, rules: Rules, paired: bool, stop: Any, n_over: Any
+    a: str,
+    b: str,
+    seed: int,
+    rules: Rules,
+    paired: bool,
+    most_turns: int | None,
+    stop: Any,
+    n_over: Any,
 ) -> None:
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     bots = load_bot(a, rules), load_bot(b, rules)
-    games = _Games(bots=bots, seed=seed, rules=rules, paired=paired)
+    games = _Games(bots=bots, seed=seed, rules=rules, paired=paired, most_turns=most_turns)
     _worker = _Worker(games, stop, n_over)
 
 

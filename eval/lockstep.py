@@ -35,7 +35,7 @@ class Played(NamedTuple):
     in seat 0, column 1 the same dice with the seats swapped. Factors of the scoring scheme,
     negative where the second bot won, 0 for a draw by the last throw or a game given up."""
     n_unfinished: int
-    """Games given up after `MOST_TURNS`."""
+    """Games given up as endless."""
 
 
 class _Dice:
@@ -88,12 +88,13 @@ def play_games(
     rules: Rules = INTERNATIONAL,
     *,
     paired: bool = True,
+    most_turns: int | None = None,
     on_turn: Callable[[int], None] = lambda n_over: None,
 ) -> Played:
     """Play the games of the streams first_stream, first_stream + 1, ... to their ends.
 
-    bots: two. on_turn is called after every turn with the number of games that it ended; what it
-    raises goes through.
+    bots: two. most_turns: turns after which a game is given up, None = `MOST_TURNS`. on_turn is
+    called after every turn with the number of games that it ended; what it raises goes through.
     """
     n_seatings = 2 if paired else 1
     dice = _Dice(seed, first_stream, n_streams, any(bot.uses_draws for bot in bots))
@@ -105,7 +106,7 @@ def play_games(
     seats = dice.starting_seats[streams]  # on roll
     boards = np.tile(variant_of(rules).start, (len(streams), 1))
     last_throw = np.zeros(len(streams), dtype=np.bool_)
-    for turn in range(MOST_TURNS):
+    for turn in range(MOST_TURNS if most_turns is None else most_turns):
         dice.throw(turn, streams)
         movers = seats ^ seatings  # number of the bot on roll
         after = _chosen(bots, movers, boards, last_throw, dice, turn, streams)

@@ -107,6 +107,7 @@ def test_dice_are_the_stream_of_the_game() -> None:
 def test_endless_games_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     bots = bots_of("pubeval", "random")
     whole = play_games(bots, 2, 0, 20).points
+    limited = play_duel("pubeval", "random", 40, 2, most_turns=50)
     monkeypatch.setattr(lockstep, "MOST_TURNS", 50)
     over: list[int] = []
     played = play_games(bots, 2, 0, 20, on_turn=over.append)
@@ -119,6 +120,8 @@ def test_endless_games_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert figures.n_games == 40
     assert figures.a.win + figures.b.win == pytest.approx(1 - figures.n_unfinished / 40)
     assert figures.ppg.mean == played.points.mean()
+    assert limited.ppg == figures.ppg
+    assert limited.n_unfinished == figures.n_unfinished
 
 
 # --- figures ---
