@@ -124,8 +124,9 @@ class Learner:
     def check_finite(self) -> None:
         """Raise DivergedError if a weight or averaged weight is not finite."""
         for part in _PARTS:
-            for name, p in self.twins[part].named_parameters():
-                if not bool(torch.isfinite(p).all()):
+            named = self.twins[part].named_parameters()
+            for (name, p), average in zip(named, self.averages[part], strict=True):
+                if not bool(torch.isfinite(p).all() and torch.isfinite(average).all()):
                     raise DivergedError(f"weights '{part}/{name}' are not finite any more")
 
     def averaged(self, facts: dict[str, Any] | None = None) -> ValueNet:
@@ -161,17 +162,23 @@ class Learner:
         for part in _PARTS:
             twin, optimizer = self.twins[part], self.optimizers[part]
             self.steps[part] = int(state[f"{part}/steps"][0])
+            optimizer.state.clear()  # a state from before the first step has no moments
             with torch.no_grad():
                 for (name, p), average in zip(
                     twin.named_parameters(), self.averages[part], strict=True
                 ):
-                    p.copy_(torch.from_numpy(state[f"{part}/weight/{name}"]))
+                    weight = state[f"{part}/weight/{name}"]
+                    if weight.shape != tuple(p.shape):
+                        raise ValueError(
+                            f"state '{part}/weight/{name}' has shape {weight.shape}, the net"
+                            f" {tuple(p.shape)}"
+                        )
+                    p.copy_(torch.from_numpy(weight))
                     average.copy_(torch.from_numpy(state[f"{part}/average/{name}"]))
                     if f"{part}/step/{name}" in state:
-                        optimizer.state[p] = {
-                            "step": torch.tensor(float(state[f"{part}/step/{name}"][0])),
-                            "exp_avg": torch.from_numpy(state[f"{part}/exp_avg/{name}"].copy()),
-                            "exp_avg_sq": torch.from_numpy(
-                                state[f"{part}/exp_avg_sq/{name}"].copy()
-                            ),
-                        }
+                        step = state[f"{part}/step/{name}"][0]
+                        optimizer.state[p] = {"step": torch.tensor(step, device=p.device)}
+                        for moment in ("exp_avg", "exp_avg_sq"):
+                            optimizer.state[p][moment] = torch.tensor(
+                                state[f"{part}/{moment}/{name}"], device=p.device
+                            )
