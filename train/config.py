@@ -1,8 +1,9 @@
 """Everything a training run is told: frozen settings, presets in TOML, files and `--set`."""
 
 import dataclasses
+import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +20,9 @@ __all__ = [
     "StageConfig",
     "TrainConfig",
     "config_from_values",
+    "config_text",
     "load_config",
+    "load_values",
     "read_values",
     "set_value",
 ]
@@ -157,6 +160,9 @@ class CheckConfig:
                 _whole("games", self.games, 2),
                 even,
                 None if self.opponents else "opponents is empty; at least one bot is needed",
+                None
+                if all(isinstance(bot, str) for bot in self.opponents)
+                else f"opponents are '{self.opponents}'; texts that name bots fit",
             ],
         )
 
@@ -307,11 +313,20 @@ def set_value(values: dict[str, Any], assignment: str) -> None:
         raise ConfigError(f"unknown setting '{path.strip()}': there is no '{last}'")
 
 
-def load_config(
-    preset: str = "short", file: Path | None = None, assignments: Sequence[str] = ()
-) -> TrainConfig:
-    """Settings of a preset, changed by a TOML file and then by assignments. Raises ConfigError."""
+def load_values(
+    preset: str = "short",
+    file: Path | None = None,
+    assignments: Sequence[str] = (),
+    *,
+    net: ValueNetConfig | None = None,
+) -> dict[str, Any]:
+    """Nested values of a preset, changed by a TOML file and then by assignments.
+
+    net: takes the place of the preset's shape of the net, if given. Raises ConfigError.
+    """
     values = _preset_values(preset)
+    if net is not None:
+        values["net"] = net.as_dict()
     if file is not None:
         try:
             text = file.read_text(encoding="utf-8")
@@ -320,4 +335,41 @@ def load_config(
         _merge(values, read_values(text, f"config file '{file}'"))
     for assignment in assignments:
         set_value(values, assignment)
-    return config_from_values(values)
+    return values
+
+
+def load_config(
+    preset: str = "short", file: Path | None = None, assignments: Sequence[str] = ()
+) -> TrainConfig:
+    """Settings of a preset, changed by a TOML file and then by assignments. Raises ConfigError."""
+    return config_from_values(load_values(preset, file, assignments))
+
+
+def config_text(config: TrainConfig) -> str:
+    """The settings as TOML that `read_values` and `config_from_values` turn into them again."""
+    return "\n".join(_toml_lines(config.as_dict(), "")).lstrip("\n") + "\n"
+
+
+def _toml_lines(values: Mapping[str, Any], place: str) -> Iterator[str]:
+    """A table of TOML: first its plain values, then the tables in it."""
+    tables = []
+    for name, value in values.items():
+        if isinstance(value, dict):
+            tables.append((f"{place}{name}", "[{}]", [value]))
+        elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+            tables.append((f"{place}{name}", "[[{}]]", value))
+        else:
+            yield f"{name} = {_toml_value(value)}"
+    for name, header, items in tables:
+        for item in items:
+            lines = list(_toml_lines(item, f"{name}."))
+            if not lines[0].startswith("\n"):
+                yield "\n" + header.format(name)
+            yield from lines
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_toml_value(item) for item in value)}]"
+    # JSON writes texts, numbers and booleans as TOML has them.
+    return json.dumps(value, ensure_ascii=False)
