@@ -126,16 +126,12 @@ class NetBot(Bot):
     """A net that takes the play with the highest cubeless equity, without looking further."""
 
     def __init__(self, name: str, evaluator: "Evaluator", rules: Rules = INTERNATIONAL) -> None:
+        from agent.ranking import check_scoring, plays_like_international
+
         super().__init__(name, rules)
-        if rules.scoring == "mars_homemars_koks_1234":
-            raise ConfigError(
-                f"bot '{name}' cannot tell the four kinds of win of scoring={rules.scoring} apart;"
-                " accepted: oin_mars_koks_123, oin_mars_12"
-            )
+        check_scoring(rules)
         self._evaluator = evaluator
-        # What else the rules say bears on the cube and on the match, not on cubeless plays.
-        same = {name: getattr(INTERNATIONAL, name) for name in _PLAY_SWITCHES}
-        self._is_international = rules.replace(**same) == rules
+        self._is_international = plays_like_international(rules)
 
     def choose(
         self, boards: Board, rolls: NDArray[np.int8], draws: FloatArray | None = None
@@ -143,24 +139,15 @@ class NetBot(Bot):
         if self._is_international:
             return self._evaluator.choose(boards, rolls)
         afterstates, offsets = legal_afterstates_batch(boards, rolls, self.rules)
-        opp_equities = self._equities(variant_of(self.rules).flip(afterstates))
+        from agent.ranking import scored
+
+        opp_boards = variant_of(self.rules).flip(afterstates)
+        opp_equities = scored(self.probabilities(opp_boards), self.rules)[1]
         chosen: Board = afterstates[first_best(-opp_equities, offsets)]
         return chosen
 
     def probabilities(self, boards: Board) -> Probs:
         return self._evaluator.probabilities(boards)
-
-    def _equities(self, boards: Board) -> NDArray[np.float32]:
-        """Cubeless equity under the scoring of the rules, `(B,)`, for the owners on roll."""
-        from agent.evaluator import cubeless_equity
-
-        probs = self.probabilities(boards)
-        if self.rules.scoring == "oin_mars_12":
-            probs[:, [2, 4]] = 0  # a backgammon counts as a gammon there
-        return cubeless_equity(probs)
-
-
-_PLAY_SWITCHES = ("game", "hit_and_hide", "hit_then_bear_off", "scoring")
 
 
 def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:

@@ -89,7 +89,8 @@ def rank_plays(
         order = [numbers[row.tobytes()] for row in rows]
     else:
         opp_probs = evaluator.probabilities(variant_of(rules).flip(afterstates))
-        probs, equity = scored(swap_sides(opp_probs), rules)
+        opp_probs, opp_equity = scored(opp_probs, rules)
+        probs, equity = swap_sides(opp_probs), -opp_equity
         best_first = np.argsort(-equity, kind="stable")
         probs, equity, order = probs[best_first], equity[best_first], best_first.tolist()
     return [
