@@ -121,9 +121,10 @@ class Trainer:
         after_round is called when the state is consistent, so it may save; it may take its time,
         which is not counted.
         """
-        with ThreadPoolExecutor(max_workers=self.workers) as executor:
-            if self.finished():
-                return True
+        if self.finished():
+            return True
+        executor = ThreadPoolExecutor(max_workers=self.workers)
+        try:
             plan = self._plan(self.state.games)
             chunks = play_round(self.previous, plan, executor)
             current = self.learner.averaged()
@@ -140,10 +141,11 @@ class Trainer:
                 if not after_round(progress):
                     return self.finished()
                 if self.finished() or next_plan is None:
-                    for _ in chunks:  # with a limit in minutes one round is played for nothing
-                        pass
                     return True
                 plan = next_plan
+        finally:
+            # What is being played for a next round that will not come is given up.
+            executor.shutdown(cancel_futures=True)
 
     def _learn(self, plan: RoundPlan, rounds: list[Round], started: float) -> Progress:
         boards = np.concatenate([r.boards for r in rounds])

@@ -1,0 +1,172 @@
+"""`state.safetensors`: everything that a run goes on from, as named arrays and JSON; no pickle."""
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from agent.atomic_file import write_atomically
+from agent.kernels.value import NetArrays
+from agent.net import ValueNet, array_shapes, check_arrays
+from engine.errors import CheckpointError, ConfigError
+from train.config import TrainConfig, config_from_values
+from train.loop import RunState
+
+__all__ = ["STATE_FORMAT", "Check", "RunRecord", "Score", "Snapshot", "load_state", "save_state"]
+
+STATE_FORMAT: Final = 1
+"""Number of the file format; another one is refused."""
+
+_KEY: Final = "nardi-run"
+_PARTS: Final = ("contact", "race")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """Result of a match of the net that is trained against another bot."""
+
+    opponent: str
+    """Text that names the other bot."""
+    ppg: float
+    """Points per game of the net."""
+    stderr_ppg: float
+    """Standard error of `ppg`."""
+    games: int
+    """Games of the match."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """Matches of one net against all opponents."""
+
+    games: int
+    """Games of self-play that the net had learned from."""
+    scores: tuple[Score, ...]
+    """One for each opponent; the last one's decides which net is best."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """What is known of a run besides what it has learned."""
+
+    config: TrainConfig
+    minutes: float | None
+    """Limit of training time that the stages are spread over; None = the games of the stages."""
+    device: str
+    """Where the weights are fitted: "cpu" or "cuda"."""
+    origin: dict[str, Any]
+    """Where it comes from (command, commit, versions, parent), for the facts of its nets."""
+    resumed_at: tuple[int, ...] = ()
+    """Games played when a later session took over, for each of them."""
+    checks: tuple[Check, ...] = ()
+    """All checks so far."""
+    best: Check | None = None
+    """The check of the net in `best.safetensors`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """A moment of a run between two rounds."""
+
+    record: RunRecord
+    state: RunState
+    learner: dict[str, NDArray[Any]]
+    """As `Learner.state` has it."""
+    previous: ValueNet
+    """The weights that play the next round."""
+    log_lengths: dict[str, int]
+    """As `Metrics.lengths` tells them."""
+
+
+def save_state(path: Path, snapshot: Snapshot) -> None:
+    """Write a snapshot in place of the one before. Raises CheckpointError, the old file intact."""
+    record = snapshot.record
+    facts = {
+        "format": STATE_FORMAT,
+        "config": record.config.as_dict(),
+        "minutes": record.minutes,
+        "device": record.device,
+        "origin": record.origin,
+        "resumed_at": record.resumed_at,
+        "checks": [dataclasses.asdict(check) for check in record.checks],
+        "best": None if record.best is None else dataclasses.asdict(record.best),
+        "state": dataclasses.asdict(snapshot.state),
+        "log_lengths": snapshot.log_lengths,
+    }
+    arrays = {f"learner/{name}": array for name, array in snapshot.learner.items()}
+    for part in _PARTS:
+        for name, array in getattr(snapshot.previous, part)._asdict().items():
+            arrays[f"previous/{part}/{name}"] = np.ascontiguousarray(array)
+    content = save(arrays, metadata={_KEY: json.dumps(facts, sort_keys=True)})
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise CheckpointError(f"state '{path}' cannot be written: {error.strerror}") from None
+
+
+def load_state(path: Path) -> Snapshot:
+    """Read what `save_state` wrote. Raises CheckpointError for a damaged or foreign file."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            # Copies: what the file gives may not be written to.
+            arrays = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"'{path}' is not the state of a run: {error}") from None
+    try:
+        facts = json.loads(metadata[_KEY])
+        found = facts["format"]
+    except (KeyError, TypeError, ValueError):
+        raise CheckpointError(
+            f"'{path}' is a safetensors file, but not the state of a run"
+        ) from None
+    if found != STATE_FORMAT:
+        raise CheckpointError(
+            f"state '{path}' has format '{found}'; this version reads {STATE_FORMAT}"
+        )
+    try:
+        record = RunRecord(
+            config=config_from_values(facts["config"]),
+            minutes=facts["minutes"],
+            device=facts["device"],
+            origin=facts["origin"],
+            resumed_at=tuple(facts["resumed_at"]),
+            checks=tuple(_check(values) for values in facts["checks"]),
+            best=None if facts["best"] is None else _check(facts["best"]),
+        )
+        return Snapshot(
+            record=record,
+            state=RunState(**facts["state"]),
+            learner=_below(arrays, "learner/"),
+            previous=_previous(record.config, _below(arrays, "previous/")),
+            log_lengths=facts["log_lengths"],
+        )
+    except (ConfigError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"state '{path}' was written by another version: {error}") from None
+
+
+def _check(values: dict[str, Any]) -> Check:
+    return Check(games=values["games"], scores=tuple(Score(**score) for score in values["scores"]))
+
+
+def _below(arrays: dict[str, NDArray[Any]], place: str) -> dict[str, NDArray[Any]]:
+    return {
+        name.removeprefix(place): array for name, array in arrays.items() if name.startswith(place)
+    }
+
+
+def _previous(config: TrainConfig, arrays: dict[str, NDArray[Any]]) -> ValueNet:
+    parts = {}
+    for part in _PARTS:
+        found = _below(arrays, f"{part}/")
+        part_config = getattr(config.net, part)
+        if faults := check_arrays(part_config, found):
+            raise ValueError(f"{part}: {'; '.join(faults)}")
+        parts[part] = NetArrays(**{name: found[name] for name in array_shapes(part_config)})
+    return ValueNet(config.net, parts["contact"], parts["race"])

@@ -1,0 +1,300 @@
+"""A whole run in its folder: trains, checks, saves, stops and goes on.
+
+The folder always holds a state from which the run goes on to the very weights that it would have
+had without a stop; what is lost by a crash is the work since the last save, at most a minute of it.
+"""
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from agent.atomic_file import write_atomically
+from agent.checkpoint import save_net
+from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
+from engine.errors import CheckpointError
+from train.config import SelfPlayConfig, StageConfig, TrainConfig, config_text
+from train.folder import RunFolder
+from train.learner import DivergedError
+from train.loop import Progress, Trainer
+from train.metrics import Metrics
+from train.resume import Check, RunRecord, Score, Snapshot, save_state
+from train.stopping import StoppedError
+
+__all__ = ["SAVE_EVERY_S", "PlayMatch", "Run", "Watch", "first_net", "warm_up"]
+
+SAVE_EVERY_S: Final = 30.0
+"""Seconds of work after which the run is saved, at the end of the round."""
+
+_SALT_NET: Final = 1 << 42  # spawn key of the first weights, beyond those of games and shuffles
+
+PlayMatch = Callable[[ValueNet, str], Score]
+"""Plays a net against the bot that a text names; may raise StoppedError when the run is to stop."""
+
+
+class Watch:
+    """Is told how a run goes; this one does nothing with it."""
+
+    def round_done(self, progress: Progress) -> None:
+        """A round was learned from."""
+
+    def check_done(self, check: Check, is_best: bool) -> None:
+        """The net was checked; is_best: it is the best one so far."""
+
+
+def first_net(config: TrainConfig) -> ValueNet:
+    """The random weights that a run begins with, keyed by its seed."""
+    sequence = np.random.SeedSequence(config.seed, spawn_key=(_SALT_NET,))
+    return new_value_net(config.net, np.random.Generator(np.random.PCG64(sequence)))
+
+
+def warm_up() -> None:
+    """Train for a moment and throw it away, so that all compiling is over before a run's clock."""
+    tiny = NetConfig(width=4, hidden=4)
+    config = TrainConfig(
+        net=ValueNetConfig(contact=tiny),
+        selfplay=SelfPlayConfig(games_per_round=1),
+        stage=(StageConfig(games=2, expected=(0.1, 0.1)),),
+    )
+    Trainer(config, first_net(config), workers=1).run(lambda progress: True)
+
+
+class Run:
+    """One run in its folder; a new one, or one that goes on (`resume`)."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        record: RunRecord,
+        net: ValueNet,
+        *,
+        workers: int,
+        play_match: PlayMatch | None = None,
+        watch: Watch | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+        log_lengths: dict[str, int] | None = None,
+    ) -> None:
+        """net: the weights to begin with; workers: threads that play; play_match: None = no checks.
+
+        should_stop is asked after each round. Raises CheckpointError if the folder cannot be
+        written.
+        """
+        torch.set_num_threads(1)  # more of them would make sums depend on their number
+        self.folder = folder
+        self.record = record
+        self.trainer = Trainer(
+            record.config, net, workers=workers, minutes=record.minutes, device=record.device
+        )
+        self._play_match = play_match
+        self._watch = watch or Watch()
+        self._should_stop = should_stop
+        self._saved_games: int | None = None
+        self._last_save = time.monotonic()
+        self._metrics = Metrics(folder.metrics, folder.events, log_lengths)
+
+    @classmethod
+    def resume(
+        cls,
+        folder: RunFolder,
+        snapshot: Snapshot,
+        *,
+        config: TrainConfig | None = None,
+        minutes: float | None = None,
+        **how: Any,
+    ) -> "Run":
+        """The run of a snapshot, to go on; how: as for a new one.
+
+        config: its settings with more games, minutes: a longer limit; None = as it was. Raises
+        CheckpointError if the state does not fit the settings.
+        """
+        record = dataclasses.replace(
+            snapshot.record,
+            config=config or snapshot.record.config,
+            minutes=snapshot.record.minutes if minutes is None else minutes,
+            resumed_at=(*snapshot.record.resumed_at, snapshot.state.games),
+        )
+        run = cls(folder, record, snapshot.previous, log_lengths=snapshot.log_lengths, **how)
+        try:
+            run.trainer.learner.load_state(snapshot.learner)
+        except (KeyError, ValueError) as error:
+            run.close()
+            raise CheckpointError(f"state '{folder.state}' does not fit its net: {error}") from None
+        run.trainer.previous = snapshot.previous
+        run.trainer.state = dataclasses.replace(snapshot.state)
+        run._saved_games = snapshot.state.games
+        return run
+
+    @property
+    def games(self) -> int:
+        """Games of self-play learned from so far."""
+        return self.trainer.state.games
+
+    def is_over(self) -> bool:
+        """Whether nothing is left to do, the last check included."""
+        return self.trainer.finished() and not self._lacks_check()
+
+    def run(self) -> bool:
+        """Go on to the end, or until `should_stop`; whether the end was reached. Saves at the end.
+
+        Raises DivergedError for the first loss or weight that is not finite, and CheckpointError
+        if something cannot be written; the last checkpoint is intact then.
+        """
+        try:
+            write_atomically(self.folder.config, config_text(self.record.config).encode())
+        except OSError as error:
+            raise CheckpointError(
+                f"'{self.folder.config}' cannot be written: {error.strerror}. {self._last_good()}"
+            ) from None
+        self.save()
+        with contextlib.suppress(StoppedError):
+            if self._check_is_due():
+                self._check()
+            if self._train() and self._lacks_check():
+                self._check()
+        self.save()
+        return self.is_over()
+
+    def _train(self) -> bool:
+        try:
+            return self.trainer.run(self._after_round)
+        except DivergedError as error:
+            state, learner = self.trainer.state, self.trainer.learner
+            steps = ", ".join(f"{part} net {steps:,}" for part, steps in learner.steps.items())
+            raise DivergedError(
+                f"{error}; that was in round {state.round:,} after {state.games:,} games (seed"
+                f" {self.record.config.seed}; minibatch steps: {steps}). {self._last_good()}. To"
+                " try again with smaller steps, begin a new run --from it with a lower stage.0.rate"
+            ) from None
+
+    def _after_round(self, progress: Progress) -> bool:
+        self._metrics.write(
+            self.games,
+            {
+                "train/loss": progress.loss,
+                "train/race_loss": progress.race_loss,
+                "train/rate": progress.rate,
+                "train/lambda": progress.lambda_,
+                "train/expected": progress.expected,
+                "train/seconds": progress.state.seconds,
+                "selfplay/games_per_s": progress.games_per_s,
+                "selfplay/plies_per_game": progress.plies_per_game,
+            },
+        )
+        self._watch.round_done(progress)
+        if self._should_stop():
+            return False
+        if self._check_is_due():
+            self._check()
+        if time.monotonic() - self._last_save >= SAVE_EVERY_S:
+            self.save()
+        return True
+
+    # --- checks ---
+
+    def _lacks_check(self) -> bool:
+        checks = self.record.checks
+        return self._play_match is not None and (not checks or checks[-1].games < self.games)
+
+    def _check_is_due(self) -> bool:
+        checks, settings = self.record.checks, self.record.config.checks
+        if not self._lacks_check():
+            return False
+        due = max(settings.first_games, checks[-1].games * settings.growth) if checks else 0
+        return self.games >= due
+
+    def _check(self) -> None:
+        """Play all opponents, keep the net if it is the best, and save."""
+        assert self._play_match is not None
+        net = self.trainer.net()
+        scores = []
+        for opponent in self.record.config.checks.opponents:
+            if self._should_stop():
+                raise StoppedError
+            scores.append(self._play_match(net, opponent))
+        check = Check(games=self.games, scores=tuple(scores))
+        best = self.record.best
+        is_best = best is None or scores[-1].ppg > best.scores[-1].ppg
+        self.record = dataclasses.replace(
+            self.record,
+            checks=(*self.record.checks, check),
+            best=check if is_best else best,
+        )
+        values = {}
+        for score in scores:
+            values[f"eval/{score.opponent}_ppg"] = score.ppg
+            values[f"eval/{score.opponent}_stderr_ppg"] = score.stderr_ppg
+        self._metrics.write(self.games, values)
+        self.save(is_best=is_best)
+        self._watch.check_done(check, is_best)
+
+    # --- saving ---
+
+    def save(self, *, is_best: bool = False) -> None:
+        """Write the net and the state, and the net once more if it is the best one so far.
+
+        Raises CheckpointError, the old state intact.
+        """
+        try:
+            net = self.trainer.net(self._facts())
+            save_net(self.folder.last, net)
+            if is_best:
+                save_net(self.folder.best, net)
+            snapshot = Snapshot(
+                record=self.record,
+                state=self.trainer.state,
+                learner=self.trainer.learner.state(),
+                previous=self.trainer.previous,
+                log_lengths=self._metrics.lengths(),
+            )
+            save_state(self.folder.state, snapshot)
+        except CheckpointError as error:
+            raise CheckpointError(f"{error}. {self._last_good()}") from None
+        self._saved_games = self.games
+        self._last_save = time.monotonic()
+
+    def _last_good(self) -> str:
+        if self._saved_games is None:
+            return "Nothing was saved before"
+        return (
+            f"The last good checkpoint, of {self._saved_games:,} games, is {self.folder.last}"
+            f" (go on from it with --resume {self.folder.path})"
+        )
+
+    def _facts(self) -> dict[str, Any]:
+        """What a net's file tells of its origin."""
+        state, record = self.trainer.state, self.record
+        facts: dict[str, Any] = {
+            **record.origin,
+            "train": record.config.as_dict(),
+            "games": state.games,
+            "positions": state.positions,
+            "seconds": round(state.seconds, 1),
+            "seed": record.config.seed,
+        }
+        if record.minutes is not None:
+            facts["minutes"] = record.minutes
+        if record.resumed_at:
+            facts["resumed_at"] = record.resumed_at
+        if record.checks:
+            check = record.checks[-1]
+            facts["strength"] = {
+                score.opponent: {
+                    "ppg": score.ppg,
+                    "stderr_ppg": score.stderr_ppg,
+                    "games": score.games,
+                    "after_games": check.games,
+                }
+                for score in check.scores
+            }
+        return facts
+
+    def close(self) -> None:
+        """Close the files of metrics and let the folder go. Raises CheckpointError."""
+        try:
+            self._metrics.close()
+        finally:
+            self.folder.close()
