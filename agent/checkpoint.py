@@ -127,11 +127,14 @@ def load_net(path: Path) -> ValueNet:
         parts = {}
         for part in _PARTS:
             part_config = getattr(config, part)
-            arrays = {
-                name: file.get_tensor(f"{part}/{name}")
-                for name in array_shapes(part_config)
-                if f"{part}/{name}" in names
-            }
+            try:
+                arrays = {
+                    name: file.get_tensor(f"{part}/{name}")
+                    for name in array_shapes(part_config)
+                    if f"{part}/{name}" in names
+                }
+            except TypeError as error:  # a kind of number that numpy has not
+                raise CheckpointError(f"net '{path}', {part}: {error}") from None
             faults = check_arrays(part_config, arrays)
             if faults:
                 raise CheckpointError(f"net '{path}', {part}: {'; '.join(faults)}")
