@@ -90,7 +90,8 @@ class Run:
             record.config, net, workers=workers, minutes=record.minutes, device=record.device
         )
         self._play_match = play_match
-        self._watch = watch or Watch()
+        self.watch = watch or Watch()
+        """Is told how it goes."""
         self._should_stop = should_stop
         self._saved_games: int | None = None
         self._last_save = time.monotonic()
@@ -184,7 +185,7 @@ class Run:
                 "selfplay/plies_per_game": progress.plies_per_game,
             },
         )
-        self._watch.round_done(progress)
+        self.watch.round_done(progress)
         if self._should_stop():
             return False
         if self._check_is_due():
@@ -229,7 +230,7 @@ class Run:
             values[f"eval/{score.opponent}_stderr_ppg"] = score.stderr_ppg
         self._metrics.write(self.games, values)
         self.save(is_best=is_best)
-        self._watch.check_done(check, is_best)
+        self.watch.check_done(check, is_best)
 
     # --- saving ---
 

@@ -1,0 +1,417 @@
+"""`nardi train`: teach a net by self-play, in a folder from which it can go on at any time."""
+
+import argparse
+import importlib.util
+import math
+import os
+import secrets
+import shlex
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engine.errors import ConfigError
+
+if TYPE_CHECKING:
+    from agent.net import ValueNet
+    from nardi.train_view import TrainView
+    from train.config import TrainConfig
+    from train.folder import RunFolder
+    from train.resume import Score
+    from train.run import Run
+    from train.stopping import StopSignals
+
+__all__ = ["CHECK_SEED", "CHECK_TURNS", "add_parser", "run"]
+
+CHECK_SEED: Final = 3_141_592_653
+"""Of the dice of all matches, so that nets of a run, and of different runs, meet the same luck."""
+CHECK_TURNS: Final = 500
+"""Turns after which a game of a match counts as 0: an untrained net can go on nearly for ever."""
+
+_RUNS: Final = Path("runs")
+_PRESETS: Final = ("smoke", "short", "long")  # as `train.config`, which takes too long to import
+_FIXED: Final = ("preset", "config", "set", "out", "from", "seed")
+_STOPPING: Final = (
+    "\nnardi train: stopping after this round; once more to stop at once and lose what came after"
+    " the last checkpoint"
+)
+
+_DESCRIPTION = """\
+Teach a net by playing against itself, from random weights or from a net that is there. Everything
+goes to one folder: settings, the newest and the best net, metrics (also for TensorBoard), and the
+state from which --resume goes on. Stop it when you like: Ctrl-C and SIGTERM finish the round and
+save. The same seed gives the same weights for any number of workers."""
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser(
+        "train",
+        help="teach a net by self-play",
+        description=_DESCRIPTION,
+        epilog="try: nardi train --preset smoke",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--preset",
+        choices=_PRESETS,
+        help="settings to begin with: smoke takes less than a minute, short about 20, long many"
+        " hours; default: short",
+    )
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="TOML file of settings that differ from those"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        metavar="NAME=VALUE",
+        help="one setting, such as learn.batch=512 or stage.0.explore=0.05; may be repeated",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="new folder of the run; default: runs/DATE-TIME"
+    )
+    parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in DIR")
+    parser.add_argument(
+        "--from", type=Path, metavar="NET", help="net file to begin with; keeps its shape"
+    )
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument(
+        "--games", type=int, metavar="N", help="games to play; the stages keep their shares"
+    )
+    length.add_argument(
+        "--minutes",
+        type=float,
+        metavar="M",
+        help="minutes to train; weights then depend on the speed of the machine",
+    )
+    parser.add_argument("--seed", type=int, metavar="S", help="default: one is drawn, and told")
+    parser.add_argument(
+        "--workers", type=int, metavar="W", help="threads that play; default: one for each CPU"
+    )
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        help="where the weights are fitted; default: auto, a GPU if there is one",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document on one line")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from train.stopping import StopSignals
+
+    _check_options(args)
+    stop = StopSignals(_STOPPING)
+    return _drive(_resumed(args, stop) if args.resume else _begun(args, stop), stop, args.json)
+
+
+# --- what is to be done ---
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    if args.games is not None and args.games < 1:
+        raise ConfigError(f"games '{args.games}'; accepted: whole numbers from 1 up")
+    if args.minutes is not None and not (0 < args.minutes < math.inf):
+        raise ConfigError(f"minutes '{args.minutes:g}'; accepted: a positive number")
+    if args.workers is not None and args.workers < 1:
+        raise ConfigError(f"workers '{args.workers}'; accepted: whole numbers from 1 up")
+    if args.resume is not None:
+        given = [name for name in _FIXED if getattr(args, name) is not None]
+        if given:
+            raise ConfigError(
+                f"--{given[0]} does not go with --resume, which goes on with the run's own"
+                " settings; accepted: --games or --minutes (more than before), --workers, --device"
+            )
+    for library in ("torch", "tensorboard"):
+        if importlib.util.find_spec(library) is None:
+            raise ConfigError(
+                f"training needs {library}, which is not installed: pip install 'nardi[train]'"
+            )
+
+
+def _num_workers(args: argparse.Namespace) -> int:
+    if args.workers is not None:
+        return int(args.workers)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _device(asked: str) -> str:
+    import torch
+
+    has_cuda = torch.cuda.is_available()
+    if asked == "cuda" and not has_cuda:
+        raise ConfigError("device 'cuda': torch finds no GPU here; accepted: cpu")
+    return "cuda" if has_cuda and asked != "cpu" else "cpu"
+
+
+def _check_opponents(config: "TrainConfig") -> None:
+    from agent.bot import load_bot
+
+    for opponent in config.checks.opponents:
+        load_bot(opponent)
+
+
+def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
+    """A new run. Everything that can be wrong is found before work starts."""
+    from agent.checkpoint import load_net
+    from nardi.origin import commit_facts, parent_facts, version_facts
+    from train.config import config_from_values, load_values
+    from train.folder import RunFolder
+
+    parent_path = getattr(args, "from")
+    parent = None if parent_path is None else load_net(parent_path)
+    values = load_values(
+        args.preset or "short",
+        args.config,
+        args.set or (),
+        net=None if parent is None else parent.config,
+    )
+    drawn = args.seed is None and "seed" not in values
+    if args.seed is not None or drawn:
+        values["seed"] = secrets.randbits(32) if drawn else args.seed
+    config = config_from_values(values)
+    if parent is not None:
+        _check_shape(config, parent, parent_path)
+    if args.games is not None:
+        config = config.with_games(args.games)
+    _check_opponents(config)
+    if args.out is None:
+        folder = RunFolder.create_by_time(_RUNS, datetime.now())
+    else:
+        folder = RunFolder.create(args.out)
+    try:
+        from train.resume import RunRecord
+        from train.run import Run, first_net
+
+        origin: dict[str, Any] = {
+            "command": _command(args, config.seed),
+            **commit_facts(),
+            "versions": version_facts(),
+            "parent": None if parent is None else parent_facts(parent_path, parent.facts),
+        }
+        record = RunRecord(
+            config=config,
+            minutes=args.minutes,
+            device=_device(args.device or "auto"),
+            origin=origin,
+        )
+        net = first_net(config) if parent is None else parent
+        session = _Session(stop)
+        session.run = Run(folder, record, net, workers=_num_workers(args), **session.hooks())
+    except BaseException:
+        folder.discard()
+        raise
+    if drawn:
+        session.notes.append(f"seed {config.seed}")
+    return session
+
+
+def _check_shape(config: "TrainConfig", parent: "ValueNet", path: Path) -> None:
+    """Raises ConfigError if the settings ask for another shape than that of the net."""
+    asked, own = config.net.as_dict(), parent.config.as_dict()
+    for part, settings in asked.items():
+        for name, value in settings.items():
+            if value != own[part][name]:
+                raise ConfigError(
+                    f"net.{part}.{name} is set to {value!r}, but net '{path}', which the run is to"
+                    f" begin with, has {own[part][name]!r}; leave it out to keep that shape"
+                )
+
+
+def _command(args: argparse.Namespace, seed: int) -> str:
+    """The command line that gives this run again, a drawn seed included."""
+    words = ["nardi", "train"]
+    for name in ("preset", "config", "from", "games", "minutes", "device"):
+        value = getattr(args, name)
+        if value is not None:
+            words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
+    for assignment in args.set or ():
+        words += ["--set", assignment]
+    return shlex.join([*words, "--seed", str(seed)])
+
+
+def _resumed(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
+    """The run of a folder, to go on."""
+    from train.folder import RunFolder
+
+    folder = RunFolder.open(args.resume)
+    try:
+        import dataclasses
+
+        from nardi.origin import commit_facts, version_facts
+        from train.resume import load_state
+        from train.run import Run
+
+        snapshot = load_state(folder.state)
+        record = snapshot.record
+        _check_config_file(folder, record.config)
+        config = _longer(args, record.config, record.minutes)
+        _check_opponents(config)
+        origin = {**record.origin, **commit_facts(), "versions": version_facts()}
+        device = _device(args.device or record.device)
+        record = dataclasses.replace(record, origin=origin, device=device)
+        session = _Session(stop)
+        session.run = Run.resume(
+            folder,
+            dataclasses.replace(snapshot, record=record),
+            config=config,
+            minutes=args.minutes,
+            workers=_num_workers(args),
+            **session.hooks(),
+        )
+        if session.run.is_over():
+            more = "games" if record.minutes is None else "minutes"
+            raise ConfigError(
+                f"the run in '{folder.path}' is over, with {session.run.games:,} games; to train"
+                f" more, name more --{more} than it had"
+            )
+    except BaseException:
+        folder.close()
+        raise
+    session.notes.append(f"going on after {session.run.games:,} games")
+    return session
+
+
+def _check_config_file(folder: "RunFolder", config: "TrainConfig") -> None:
+    """Raises ConfigError if the settings in the folder are not those that the run has."""
+    from train.config import config_from_values, read_values
+
+    try:
+        text = folder.config.read_text(encoding="utf-8")
+    except OSError:
+        return  # it is written anew
+    if config_from_values(read_values(text, str(folder.config))) != config:
+        raise ConfigError(
+            f"'{folder.config}' was changed, but a run goes on with the settings it began with;"
+            f" remove the file to do so, or begin a new run with --config {folder.config} --from"
+            f" {folder.last}"
+        )
+
+
+def _longer(
+    args: argparse.Namespace, config: "TrainConfig", minutes: float | None
+) -> "TrainConfig":
+    """The settings with the number of games asked for. Raises ConfigError for fewer than before."""
+    if args.games is not None:
+        if minutes is not None:
+            raise ConfigError(
+                f"the run is limited to {minutes:g} minutes; accepted: more --minutes"
+            )
+        if args.games <= config.games:
+            raise ConfigError(
+                f"games '{args.games}'; accepted: more than the {config.games} that the run had"
+            )
+        return config.with_games(args.games)
+    if args.minutes is not None:
+        if minutes is None:
+            raise ConfigError(f"the run is limited to {config.games} games; accepted: more --games")
+        if args.minutes <= minutes:
+            raise ConfigError(
+                f"minutes '{args.minutes:g}'; accepted: more than the {minutes:g} that the run had"
+            )
+    return config
+
+
+# --- doing it ---
+
+
+class _Session:
+    """A run with what surrounds it here: matches, the view of it, and what to say first."""
+
+    run: "Run"
+    view: "TrainView"
+
+    def __init__(self, stop: "StopSignals") -> None:
+        self.stop = stop
+        self.notes: list[str] = []
+
+    def hooks(self) -> dict[str, Any]:
+        """Arguments of `Run` that bring it here."""
+        return {
+            "play_match": self.play_match,
+            "should_stop": lambda: self.stop.wanted,
+        }
+
+    def play_match(self, net: "ValueNet", opponent: str) -> "Score":
+        """A match of the net, in this process and thread: no file and no process in between."""
+        from agent.bot import NetBot, load_bot
+        from agent.evaluator import Evaluator
+        from eval.duel import Progress, play_duel
+        from train.resume import Score
+        from train.stopping import StoppedError
+
+        games = self.run.record.config.checks.games
+
+        def show(so_far: Progress) -> None:
+            if self.stop.wanted:
+                raise StoppedError
+            self.view.match_going(opponent, so_far.n_games, games)
+
+        duel = play_duel(
+            NetBot("net", Evaluator(net)),
+            load_bot(opponent),
+            games,
+            CHECK_SEED,
+            most_turns=CHECK_TURNS,
+            on_progress=show,
+        )
+        if duel.interrupted:
+            raise KeyboardInterrupt
+        return Score(
+            opponent=opponent, ppg=duel.ppg.mean, stderr_ppg=duel.ppg.stderr, games=duel.n_games
+        )
+
+
+def _drive(session: _Session, stop: "StopSignals", as_json: bool) -> int:
+    from nardi.cli import DONE, INTERRUPTED
+    from nardi.compiling import compiling_is_told
+    from nardi.documents import json_line
+    from nardi.train_view import TrainView, verdict_document, verdict_text
+    from train.run import warm_up
+
+    run = session.run
+    record = run.record
+    checks = record.checks
+    try:
+        with stop, compiling_is_told():
+            run.save()  # from here on it can be gone on with
+            warm_up()
+            view = TrainView(
+                record.config, record.minutes, run.trainer.state, checks[-1] if checks else None
+            )
+            session.view = view
+            run.watch = view
+            try:
+                for note in session.notes:
+                    view.say(note)
+                view.say(_plan(run))
+                over = run.run()
+            finally:
+                view.close()
+    except KeyboardInterrupt:
+        print(
+            f"nardi train: stopped at once; to go on from the last checkpoint: nardi train --resume"
+            f" {run.folder.path}",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    finally:
+        run.close()
+    print(json_line(verdict_document(run, over)) if as_json else verdict_text(run, over))
+    return DONE if over else INTERRUPTED
+
+
+def _plan(run: "Run") -> str:
+    record = run.record
+    length = f"{record.config.games:,} games"
+    if record.minutes is not None:
+        length = (
+            f"{record.minutes:g} minutes (weights depend on the machine's speed and on stops:"
+            " no run will give exactly these again)"
+        )
+    return (
+        f"{length}, {run.trainer.workers} workers, weights fitted on {record.device}; folder"
+        f" {run.folder.path}"
+    )
