@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import CheckpointError
-
 if TYPE_CHECKING:
     from agent.net import NetConfig, ValueNet
 
-__all__ = ["net_document", "net_file_document", "net_file_text", "net_line"]
+__all__ = ["net_document", "net_file_document", "net_file_text", "net_lines"]
 
 _SHOWN_FIRST = ("games", "seed", "parent", "commit", "dirty", "command", "versions", "strength")
 _SHOWN_OTHERWISE = ("format", "variant", "features", "net")
@@ -28,25 +26,21 @@ def net_document(name: str, net: "ValueNet") -> dict[str, Any]:
     return {"name": name, **{key: facts.get(key) for key in ("games", "commit", "strength")}}
 
 
-def net_line(document: Mapping[str, Any]) -> str:
-    """The same in one line, of a `net_document`."""
+def net_lines(document: Mapping[str, Any]) -> list[str]:
+    """Which net answered and how good it is, of a `net_document`."""
     games = document["games"]
     told = "games trained not told" if games is None else f"{_count(games)} games trained"
     strength = document["strength"]
     parts = [str(document["name"]), told, _strength(strength) if strength else "strength not told"]
-    return ", ".join(parts)
+    return _wrapped(f"answered by {', '.join(parts)}", indent=0)
 
 
 def net_file_document(path: Path, net: "ValueNet") -> dict[str, Any]:
-    """The JSON of `nardi net`; documented in docs/json.md. Raises CheckpointError."""
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise CheckpointError(f"net '{path}' cannot be read: {error.strerror}") from None
+    """The JSON of `nardi net`; documented in docs/json.md."""
     weights = {part: sum(a.size for a in getattr(net, part)) for part in ("contact", "race")}
     return {
         "file": str(path),
-        "bytes": size,
+        "bytes": path.stat().st_size,
         "weights": {**weights, "all": net.num_weights()},
         "facts": net.facts,
     }
@@ -65,20 +59,22 @@ def net_file_text(document: Mapping[str, Any], net: "ValueNet") -> str:
         rows.append((part, f"{shape}; {document['weights'][part]:,} weights"))
     others = sorted(set(facts) - {*_SHOWN_FIRST, *_SHOWN_OTHERWISE})
     for key in (*_SHOWN_FIRST, *others):
-        value = facts.get(key)
-        write = {"games": _count, "strength": _strength}.get(key, _plain)
-        rows.append((key, "not told" if value is None else write(value)))
+        write = {"games": _count, "strength": _strength, "parent": _parent}.get(key, _plain)
+        rows.append((key, write(facts[key]) if key in facts else "not told"))
     label = max(len(name) for name, _ in rows) + 2
     return "\n".join(
-        line
-        for name, value in rows
-        for line in textwrap.wrap(
-            f"{name:<{label}}{value}",
-            _WIDTH,
-            subsequent_indent=" " * label,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        line for name, value in rows for line in _wrapped(f"{name:<{label}}{value}", indent=label)
+    )
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    """Lines of a text, paths and other long words left whole."""
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
@@ -93,7 +89,7 @@ def _strength(value: Any) -> str:
     """The measured scores, such as "+0.612 ± 0.010 ppg against pubeval", or what else is told."""
     if isinstance(value, Mapping) and all(isinstance(score, Mapping) for score in value.values()):
         scores = [_score(opponent, score) for opponent, score in value.items()]
-        if all(scores):
+        if scores and all(scores):
             return "; ".join(str(score) for score in scores)
     return _plain(value)
 
@@ -107,12 +103,18 @@ def _score(opponent: str, score: Mapping[str, Any]) -> str | None:
     return f"{text} ({games:,} games)" if isinstance(games, int) else text
 
 
+def _parent(value: Any) -> str:
+    return "none, it began with random weights" if value is None else _plain(value)
+
+
 def _count(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else _plain(value)
 
 
 def _plain(value: Any) -> str:
     """A fact as text: text as it is, yes or no, all else as JSON."""
+    if value is None:
+        return "not known"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

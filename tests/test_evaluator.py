@@ -311,7 +311,7 @@ def test_nothing_is_left_behind_by_what_was_asked_before() -> None:
             fresh.rank(boards[i], rolls[i].tolist()),
             strict=True,
         ):
-            assert (ours == theirs).all()
+            assert np.array_equal(ours, theirs)
 
 
 def parents(after: Board, roll: Roll) -> list[Board]:
@@ -339,8 +339,8 @@ def test_a_board_is_worth_the_same_however_it_was_reached() -> None:
         high, low = sorted((int(roll[0]), int(roll[1])), reverse=True)
         rows, probs, _, _ = one.rank(board, (high, low))
         other_way = one.rank(board, (low, high))
-        assert (rows == other_way[0]).all()
-        assert (probs == other_way[1]).all()
+        assert rows.tolist() == other_way[0].tolist()
+        assert probs.tolist() == other_way[1].tolist()
         after, value = rows[-1], probs[-1]
         for other_roll in ((2, 1), (6, 5)):
             for before in parents(after, other_roll)[:5]:

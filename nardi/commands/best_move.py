@@ -121,7 +121,7 @@ def _best_plays(
 
 
 def _text(document: dict[str, Any], position: "Position", rules: "Rules") -> str:
-    from nardi.net_facts import net_line
+    from nardi.net_facts import net_lines
     from nardi.render import board_text, equity_lines, plays_table, situation_text
 
     rows: list[tuple[str, dict[str, Any]]] = []
@@ -142,6 +142,6 @@ def _text(document: dict[str, Any], position: "Position", rules: "Rules") -> str
             plays_table(rows),
             "",
             *equity_lines(document, rules, "after the play"),
-            f"answered by {net_line(document['net'])}",
+            *net_lines(document["net"]),
         ]
     )

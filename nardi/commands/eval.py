@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from engine.notation import parse_position, position_rules
     from engine.rules import INTERNATIONAL
     from nardi.documents import left_out, number, position_document, probs_document
-    from nardi.net_facts import net_document, net_line
+    from nardi.net_facts import net_document, net_lines
     from nardi.render import board_text, equity_lines, probs_table, situation_text
 
     evaluator = load_evaluator(args.net)
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
             lines[-1] += ", the result of the game"
         else:
             lines += equity_lines(document, rules, "before the roll")
-            lines.append(f"answered by {net_line(net)}")
+            lines += net_lines(net)
         return Answer(document, "\n".join(lines), _notes(position))
 
     return answer_all(args, answer)

@@ -1,0 +1,163 @@
+"""`nardi net`: the facts of a net file, told whole and never trusted."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent import checkpoint
+from agent.checkpoint import load_net
+from nardi.cli import DONE, FAILED
+from nardi.net_facts import net_document, net_lines
+from tests.command_line import Capture, run
+from tests.nets import SMALL, all_arrays, small_net_file
+
+FACTS: dict[str, Any] = {
+    "games": 400_000,
+    "seed": 12345,
+    "parent": None,
+    "commit": "0123abc",
+    "dirty": True,
+    "command": "nardi train --preset short --seed 12345 --out runs/a-long-name --workers 2",
+    "versions": {"nardi": "0.1.0", "numpy": "2.3"},
+    "strength": {
+        "random": {"ppg": 1.5, "stderr_ppg": 0.03, "games": 1000},
+        "pubeval": {"ppg": 0.6123, "stderr_ppg": 0.0101, "games": 10_000},
+    },
+    "train": {"seed": 12345, "learn": {"batch": 1024}},
+}
+
+
+def told(text: str) -> dict[str, str]:
+    """Facts by label, with folded lines joined."""
+    facts: dict[str, str] = {}
+    label = ""
+    for line in text.splitlines():
+        if not line.startswith(" "):
+            label, _, line = line.partition(" ")
+        facts[label] = f"{facts.get(label, '')} {line.strip()}".strip()
+    return facts
+
+
+def test_text(tmp_path: Path, capsys: Capture) -> None:
+    path = small_net_file(tmp_path, FACTS)
+    assert run("net", str(path)) == DONE
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    facts = told(captured.out)
+    net = load_net(path)
+    n_contact = sum(array.size for array in net.contact)
+    n_race = sum(array.size for array in net.race)
+    assert facts == {
+        "file": f"{path}, {path.stat().st_size:,} bytes",
+        "format": "1, short nardi",
+        "features": "raw-v1, pairs-v1, contact-v1",
+        "contact": f"8 units, pairs, contact-v1 (24), hidden 5, tails one; {n_contact:,} weights",
+        "race": f"8 units, no pairs, no experts, no hidden layer, tails one; {n_race:,} weights",
+        "games": "400,000",
+        "seed": "12345",
+        "parent": "none, it began with random weights",
+        "commit": "0123abc",
+        "dirty": "yes",
+        "command": FACTS["command"],
+        "versions": '{"nardi": "0.1.0", "numpy": "2.3"}',
+        "strength": "+0.612 ± 0.010 ppg against pubeval (10,000 games);"
+        " +1.500 ± 0.030 ppg against random (1,000 games)",
+        "train": '{"learn": {"batch": 1024}, "seed": 12345}',
+    }
+    assert max(len(line) for line in captured.out.splitlines() if str(path) not in line) <= 80
+
+
+def test_json(tmp_path: Path, capsys: Capture) -> None:
+    path = small_net_file(tmp_path, FACTS)
+    assert run("net", str(path), "--json") == DONE
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    document = json.loads(out)
+    sizes = {key: array.size for key, array in all_arrays(load_net(path)).items()}
+    contact = sum(size for key, size in sizes.items() if key.startswith("contact/"))
+    assert document["file"] == str(path)
+    assert document["bytes"] == path.stat().st_size > 4 * sum(sizes.values())
+    assert document["weights"] == {
+        "contact": contact,
+        "race": sum(sizes.values()) - contact,
+        "all": sum(sizes.values()),
+    }
+    assert document["facts"] == load_net(path).facts
+    assert document["facts"].items() >= FACTS.items()
+    assert document["facts"]["net"] == SMALL.as_dict()
+
+
+def test_what_is_not_known_is_said(tmp_path: Path, capsys: Capture) -> None:
+    assert run("net", str(small_net_file(tmp_path))) == DONE
+    facts = told(capsys.readouterr().out)
+    keys = ("games", "seed", "parent", "commit", "dirty", "command", "versions", "strength")
+    assert {facts[key] for key in keys} == {"not told"}
+    parent = {"file": "a.safetensors", "games": 10}
+    path = small_net_file(tmp_path, {"commit": None, "parent": parent, "strength": None})
+    assert run("net", str(path)) == DONE
+    facts = told(capsys.readouterr().out)
+    assert facts["commit"] == facts["strength"] == "not known"
+    assert json.loads(facts["parent"]) == parent
+
+
+@pytest.mark.parametrize(
+    ("strength", "text"),
+    [
+        ({"pubeval": {"ppg": 0.5, "stderr_ppg": 0.25}}, "+0.500 ± 0.250 ppg against pubeval"),
+        (
+            {"pubeval": {"ppg": 0.5, "stderr_ppg": None}},
+            '{"pubeval": {"ppg": 0.5, "stderr_ppg": null}}',
+        ),
+        ({"pubeval": 0.5}, '{"pubeval": 0.5}'),
+        ({}, "{}"),
+        ([1, 2], "[1, 2]"),
+        ("fair", "fair"),
+        (0.5, "0.5"),
+        (True, "yes"),
+    ],
+    ids=str,
+)
+def test_strength_in_any_form_is_shown(
+    strength: object, text: str, tmp_path: Path, capsys: Capture
+) -> None:
+    path = small_net_file(tmp_path, {"strength": strength, "games": "many"})
+    assert run("net", str(path)) == DONE
+    facts = told(capsys.readouterr().out)
+    assert facts["strength"] == text
+    assert facts["games"] == "many"
+    line = " ".join(net_lines(net_document("net", load_net(path))))
+    expected = text if strength else "strength not told"
+    assert line == f"answered by net, many games trained, {expected}"
+
+
+def test_the_net_that_nardi_brings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    path = small_net_file(tmp_path, FACTS)
+    monkeypatch.setattr(checkpoint, "default_net_path", lambda: path)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run("net", "--json") == DONE
+    assert json.loads(capsys.readouterr().out)["file"] == str(path)
+    assert run("net", "--help") == DONE
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert run(*lines[-1].removeprefix("try: nardi ").split()) == DONE
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "does not exist"), (b"", "not a readable net"), (b"x" * 1000, "not a readable net")],
+)
+def test_refusals(content: bytes | None, message: str, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "net.safetensors"
+    if content is not None:
+        path.write_bytes(content)
+    for words in ([], ["--json"]):
+        assert run("net", str(path), *words) == FAILED
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.startswith("nardi net: error: ")
+        assert message in captured.err
+        assert str(path) in captured.err
