@@ -204,15 +204,15 @@ class TrainConfig:
                 f"games is '{games}'; a whole number from {len(self.stage)} up fits, one or more"
                 " for each stage"
             )
-        ends = [0]
-        for stage in self.stage:
-            ends.append(ends[-1] + stage.games)
-        new_ends = [round(end * games / ends[-1]) for end in ends]
-        stages = tuple(
-            dataclasses.replace(stage, games=max(new_ends[i + 1] - new_ends[i], 1))
-            for i, stage in enumerate(self.stage)
-        )
-        return dataclasses.replace(self, stage=stages)
+        stages = []
+        done = new_done = 0
+        for later, stage in zip(range(len(self.stage) - 1, -1, -1), self.stage, strict=True):
+            done += stage.games
+            # One game at least for this stage and for each that follows.
+            new_end = min(max(round(done * games / self.games), new_done + 1), games - later)
+            stages.append(dataclasses.replace(stage, games=new_end - new_done))
+            new_done = new_end
+        return dataclasses.replace(self, stage=tuple(stages))
 
 
 def _plain(value: Any) -> Any:

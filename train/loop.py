@@ -6,6 +6,7 @@ number: the weights depend on the settings and the seed, never on threads or on 
 in minutes lifts that, since it ties the schedule to the clock.
 """
 
+import dataclasses
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -81,7 +82,8 @@ class Trainer:
 
     def stage_at(self, share: float) -> tuple[StageConfig, float]:
         """The stage that a share 0..1 of the run lies in, and how much of that stage is done."""
-        done = share * self.config.games
+        # Rounded, since n / games * games may lie just below n, in the stage before.
+        done = round(share * self.config.games, 6)
         for stage in self.config.stage:
             if done < stage.games:
                 return stage, done / stage.games
@@ -164,7 +166,7 @@ class Trainer:
         self.state.positions += report.positions
         self.state.seconds += seconds
         return Progress(
-            state=self.state,
+            state=dataclasses.replace(self.state),
             loss=report.loss,
             race_loss=report.race_loss,
             games_per_s=plan.games / seconds,
