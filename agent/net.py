@@ -113,9 +113,13 @@ class ValueNetConfig:
         unknown = sorted(set(values) - {"contact", "race"})
         if unknown:
             raise ConfigError(f"net config: unknown part '{unknown[0]}'; known: contact, race")
-        known = {f.name for f in dataclasses.fields(NetConfig)}
+        known = [f.name for f in dataclasses.fields(NetConfig)]
         for part, settings in values.items():
-            unknown = sorted(set(settings) - known)
+            if not isinstance(settings, dict):
+                raise ConfigError(
+                    f"net config: '{part}' is '{settings}'; a table of settings is needed"
+                )
+            unknown = sorted(set(settings) - set(known))
             if unknown:
                 raise ConfigError(
                     f"net config: unknown setting '{part}.{unknown[0]}'; known: {', '.join(known)}"
