@@ -107,10 +107,12 @@ def legal_plays(
 
 
 def _steps_of_code(code: int, high: int, low: int) -> Steps:
+    # The plain functions: their compiled forms are made for compiled callers and kept nowhere.
     steps = []
-    for i in range(code_num_steps(code)):
-        source = code_source(code, i)
-        steps.append((source, max(source - code_step_die(code, i, high, low), 0)))
+    for i in range(code_num_steps.py_func(code)):
+        source = code_source.py_func(code, i)
+        die = code_step_die.py_func(code, i, high, low)
+        steps.append((source, max(source - die, 0)))
     return tuple(steps)
 
 

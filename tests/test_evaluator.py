@@ -153,12 +153,12 @@ def test_rank_gives_all_plays_best_first() -> None:
         if len(codes) == 0:
             assert rows.tolist() == [board.tolist()]
             continue
-        best, first = int(codes[0]), max(faces)
-        sources = [code_source(best, i) for i in range(code_num_steps(best))]
-        steps = [
-            (source, max(source - code_step_die(best, i, first, min(faces)), 0))
-            for i, source in enumerate(sources)
-        ]
+        assert len(codes) == len(rows)
+        best, high, low = int(codes[0]), max(faces), min(faces)
+        steps = []
+        for i in range(code_num_steps.py_func(best)):
+            source = code_source.py_func(best, i)
+            steps.append((source, max(source - code_step_die.py_func(best, i, high, low), 0)))
         assert play_steps(board, faces, steps).tolist() == rows[0].tolist()
 
 
