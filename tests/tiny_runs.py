@@ -60,7 +60,11 @@ def begin(
 
 def go_on(path: Path, *, workers: int = 1, **how: Any) -> Run:
     folder = RunFolder.open(path)
-    return Run.resume(folder, load_state(folder.state), workers=workers, **how)
+    try:
+        return Run.resume(folder, load_state(folder.state), workers=workers, **how)
+    except BaseException:
+        folder.close()
+        raise
 
 
 def complete(run: Run, rounds: int | None = None) -> bool:

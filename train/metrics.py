@@ -101,10 +101,15 @@ class Metrics:
             raise _unwritable(error) from None
 
     def close(self) -> None:
-        for log in (self._json, self._events):
+        """Close both files. Raises CheckpointError if what is left cannot be written."""
+        try:
+            self._json.close()
+        except OSError as error:
+            raise _unwritable(error) from None
+        finally:
             try:
-                log.close()
-            except OSError as error:  # the disk is full: what is buffered cannot be written
+                self._events.close()
+            except OSError as error:
                 raise _unwritable(error) from None
 
     def __enter__(self) -> Self:
