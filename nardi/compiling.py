@@ -6,9 +6,7 @@ from contextlib import contextmanager
 
 __all__ = ["compiling_is_told", "no_cache_hint"]
 
-_NOTICE = (
-    "nardi: compiling the engine for this machine; this happens once and may take half a minute"
-)
+_NOTICE = "nardi: compiling the engine for this machine; this happens once and may take a minute"
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def rank_plays(contact, race, board, high, low, work):
     if n == 0:
         for slot in range(26):
             rows[0, slot] = board[slot]
-        flipped = np.empty((1, 26), dtype=np.int64)
+        flipped = np.empty((1, 26), dtype=np.int8)  # as all other boards are
         for slot in range(1, 25):
             flipped[0, slot] = -w[25 - slot]
         flipped[0, 0] = w[25]
