@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from agent.bot import Bot, FloatArray, first_best
 from agent.pubeval import pubeval_table
 from engine.board import (
-    BAR,
     NUM_CHECKERS,
     NUM_SLOTS,
     Board,
@@ -77,20 +76,28 @@ class TableBot(Bot):
 
 
 class PipGreedyBot(TableBot):
-    """Takes the lowest own pip count, of equals the highest one of the opponent, then the first.
+    """Takes the lowest own pip count, of equals the last play in the order of the boards.
 
-    Plays that use the whole roll differ in own pips only where checkers are borne off.
+    Plays that use the whole roll differ in own pips only where checkers are borne off. The last of
+    the others hits if any hits, and brings its checkers furthest home.
     """
 
     def __init__(self, name: str = "pip-greedy", rules: Rules = INTERNATIONAL) -> None:
         counts = np.arange(-NUM_CHECKERS, NUM_CHECKERS + 1)
         pips = np.arange(NUM_SLOTS)[:, np.newaxis]
         own = np.where(counts > 0, pips * counts, 0)
-        opponent = np.where(counts < 0, (BAR - pips) * -counts, 0)
         own[0] = 0
-        opponent[0] = BAR * np.maximum(counts, 0)
-        most_pips = BAR * NUM_CHECKERS
-        super().__init__(name, rules, opponent - (most_pips + 1) * own)
+        super().__init__(name, rules, -own)
+
+    def choose(
+        self, boards: Board, rolls: NDArray[np.int8], draws: FloatArray | None = None
+    ) -> Board:
+        afterstates, offsets = legal_afterstates_batch(boards, rolls, self.rules)
+        scores = self.scores(afterstates, np.zeros(len(afterstates), dtype=np.int64))
+        best = np.repeat(np.maximum.reduceat(scores, offsets[:-1]), np.diff(offsets))
+        rows = np.flatnonzero(scores == best)
+        chosen: Board = afterstates[rows[np.searchsorted(rows, offsets[1:]) - 1]]
+        return chosen
 
 
 class PubevalBot(TableBot):

@@ -183,7 +183,7 @@ def _new_arrays(config: NetConfig, generator: np.random.Generator) -> NetArrays:
     second = config.hidden or len(OUTPUTS)
     w2 = np.empty(shapes["w2"][1:])
     w2[: config.width] = generator.normal(0, (2 / config.width) ** 0.5, (config.width, second))
-    w2[config.width :] = generator.normal(0, 0.3, (config.num_experts, second))
+    w2[config.width :] = generator.normal(0, 0.05, (config.num_experts, second))
     logits = np.log(_BASE_RATES / (1 - _BASE_RATES))
     if config.hidden:
         arrays["w2"][:] = w2

@@ -19,10 +19,9 @@ from engine.variant import variant_of
 __all__ = ["MOST_TURNS", "Played", "play_games"]
 
 MOST_TURNS = 50_000
-"""Turns after which a game is given up: nothing in the rules ends a game, and two players that hit
-whenever they can go on for ever in practice. Pubeval against itself takes 66 turns (128 at most in
-200 games), random against itself 100 (272), random against pip-greedy 2,000 (9,300), pip-greedy
-against itself some 80,000."""
+"""Turns after which a game is given up: nothing in the rules ends a game, and an untrained net can
+go on for ever in practice. Pubeval against itself takes 66 turns (128 at most in 200 games), random
+against itself 100 (272)."""
 
 _BLOCK = 64  # turns for which dice are thrown at a time; any number gives the same dice
 
