@@ -38,7 +38,7 @@ def default_net_path() -> Path:
     if not path.is_file():
         raise CheckpointError(
             f"this installation has no net '{_DEFAULT_NAME}'; train one with `nardi train` and name"
-            " its file"
+            " its file (--net FILE; as a bot: net:FILE)"
         )
     return path
 

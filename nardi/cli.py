@@ -32,8 +32,9 @@ _COMMANDS = (show, best_move, eval_command, plays, convert, net, train, benchmar
 _POSITION_WITH_DASH = re.compile(r"-[-A-Za-z]{14,}:|-[-A-Oa-o]{25}$|-\d+\s*[\s,]")
 
 _DESCRIPTION = """\
-A backgammon (short nardi) bot: shows positions, lists legal plays under house
-rules, converts between position identifiers.
+A backgammon (short nardi) bot: ranks plays and judges positions with a net,
+trains and measures nets, lists legal plays under house rules, shows positions
+and converts between their identifiers.
 
 POSITION is one of:
   start                                          the opening position
