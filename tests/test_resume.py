@@ -68,7 +68,7 @@ def assert_same_end(one: Path, other: Path) -> None:
     assert dataclasses.replace(ends[0], seconds=0) == dataclasses.replace(ends[1], seconds=0)
     losses = [
         [
-            json.loads(line)["train/loss"]
+            json.loads(line).get("train/loss")
             for line in (path / "metrics.jsonl").read_text().splitlines()
         ]
         for path in (one, other)
@@ -159,7 +159,7 @@ def test_more_games_after_the_end(tmp_path: Path) -> None:
 def test_killed_processes_go_on(tmp_path: Path) -> None:
     """kill -9 at three chance moments; the end is that of a run that was left alone."""
     settings = [
-        *("--preset", "smoke", "--seed", "3", "--games", "4000", "--json", "--device", "cpu"),
+        *("--preset", "smoke", "--seed", "3", "--games", "2000", "--json", "--device", "cpu"),
         *("--set", "net.contact.width=16", "--set", "selfplay.games_per_round=100"),
         *("--set", "checks.games=20", "--set", "checks.first_games=500"),
     ]
@@ -177,7 +177,7 @@ def test_killed_processes_go_on(tmp_path: Path) -> None:
     alone = start(*settings, "--out", str(tmp_path / "alone"))
     out, err = alone.communicate(timeout=300)
     assert alone.returncode == 0, err
-    assert json.loads(out)["games"] == 4000
+    assert json.loads(out)["games"] == 2000
 
     path = tmp_path / "killed"
     draws = random.Random(8)
@@ -192,7 +192,7 @@ def test_killed_processes_go_on(tmp_path: Path) -> None:
         process = start("--resume", str(path), "--json")
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
-    assert json.loads(out)["games"] == 4000
+    assert json.loads(out)["games"] == 2000
     assert_same_end(path, tmp_path / "alone")
     assert not [name for name in os.listdir(path) if name.startswith(".") and name != ".lock"]
 

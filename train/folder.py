@@ -66,9 +66,7 @@ class RunFolder:
             try:
                 path.mkdir(parents=True)
             except FileExistsError:
-                if path.exists():
-                    continue  # another run began in the same second
-                raise ConfigError(f"folder '{parent}' cannot be used: it is a file") from None
+                continue  # another run began in the same second
             except OSError as error:
                 raise ConfigError(f"folder '{path}' cannot be made: {error.strerror}") from None
             return cls.create(path)
