@@ -1,5 +1,6 @@
 """What `nardi train` shows: progress on stderr while it runs, and the verdict at the end."""
 
+import dataclasses
 import math
 import sys
 import time
@@ -38,7 +39,7 @@ def _score(score: "Score") -> str:
 
 
 def _with_error(mean: float, stderr: float) -> str:
-    return f"{mean:+.3f}" if math.isnan(stderr) else f"{mean:+.3f} ± {stderr:.3f}"
+    return f"{mean:+.3f} ± {stderr:.3f}"
 
 
 def _span(seconds: float) -> str:
@@ -163,21 +164,7 @@ def verdict_document(run: "Run", over: bool) -> dict[str, Any]:
         "seconds": state.seconds,
         "seed": record.config.seed,
         "learned": _has_learned(record.checks),
-        "checks": [
-            {
-                "games": check.games,
-                "scores": [
-                    {
-                        "opponent": score.opponent,
-                        "ppg": score.ppg,
-                        "stderr_ppg": None if math.isnan(score.stderr_ppg) else score.stderr_ppg,
-                        "games": score.games,
-                    }
-                    for score in check.scores
-                ],
-            }
-            for check in record.checks
-        ],
+        "checks": [dataclasses.asdict(check) for check in record.checks],
     }
 
 

@@ -172,8 +172,8 @@ def test_facts_of_a_net(tmp_path: Path) -> None:
     assert facts["seed"] == TINY.seed
     assert config_from_values(facts["train"]) == TINY
     assert facts["strength"] == {
-        "random": {"ppg": 0.5, "stderr_ppg": 0.1, "games": 2, "after_games": 210},
-        "pubeval": {"ppg": 0.1, "stderr_ppg": 0.1, "games": 2, "after_games": 210},
+        "random": {"ppg": 0.5, "stderr_ppg": 0.1, "games": 4, "after_games": 210},
+        "pubeval": {"ppg": 0.1, "stderr_ppg": 0.1, "games": 4, "after_games": 210},
     }
     best = read_facts(tmp_path / "best.safetensors")
     assert best["games"] == 60

@@ -26,7 +26,7 @@ TINY = TrainConfig(
         StageConfig(games=90, lambda_=(0.9, 0.7), explore=0.05),
         StageConfig(games=120, expected=(0.0, 0.1)),
     ),
-    checks=CheckConfig(first_games=60, growth=2.0, games=2, opponents=("random", "pubeval")),
+    checks=CheckConfig(first_games=60, growth=2.0, games=4, opponents=("random", "pubeval")),
 )
 """Seven rounds of 30 games, in two stages, with everything that a round may need."""
 
@@ -84,7 +84,7 @@ def made_up_match(scores: list[float], played: list[int]) -> Callable[[ValueNet,
     def play(net: ValueNet, opponent: str) -> Score:
         played.append(net.num_weights())
         ppg = scores[(len(played) - 1) // 2] if opponent == "pubeval" else 0.5
-        return Score(opponent=opponent, ppg=ppg, stderr_ppg=0.1, games=2)
+        return Score(opponent=opponent, ppg=ppg, stderr_ppg=0.1, games=4)
 
     return play
 

@@ -146,7 +146,7 @@ class CheckConfig:
     growth: float = 1.5
     """Each further match comes after this times as many games, so that early progress shows."""
     games: int = 1000
-    """Games of a match, an even number."""
+    """Games of a match, an even number from 4 up: one pair of games tells no error."""
     opponents: tuple[str, ...] = ("random", "pip-greedy", "pubeval")
     """Bots as their texts name them; the score against the last one decides which net is best."""
 
@@ -157,7 +157,7 @@ class CheckConfig:
             [
                 _whole("first_games", self.first_games, 1),
                 _number("growth", self.growth, 1.01, 100),
-                _whole("games", self.games, 2),
+                _whole("games", self.games, 4),
                 even,
                 None if self.opponents else "opponents is empty; at least one bot is needed",
                 None

@@ -261,16 +261,18 @@ def _resumed(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
             workers=_num_workers(args),
             **session.hooks(),
         )
-        if session.run.is_over():
-            more = "games" if record.minutes is None else "minutes"
-            raise ConfigError(
-                f"the run in '{folder.path}' is over, with {session.run.games:,} games; to train"
-                f" more, name more --{more} than it had"
-            )
     except BaseException:
         folder.close()
         raise
-    session.notes.append(f"going on after {session.run.games:,} games")
+    run = session.run
+    if run.is_over():
+        run.close()
+        more = "games" if record.minutes is None else "minutes"
+        raise ConfigError(
+            f"the run in '{folder.path}' is over, with {run.games:,} games; to train more, name"
+            f" more --{more} than it had"
+        )
+    session.notes.append(f"going on after {run.games:,} games")
     return session
 
 
