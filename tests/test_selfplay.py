@@ -209,11 +209,7 @@ def test_targets_of_lambda_0_are_the_values_of_the_best_plays() -> None:
 
 def test_exploring_plays_are_random_and_cut_the_trace() -> None:
     net = keen_net()
-    games = rounds(net, explore=0.25, games=60)
-    before, after = transitions(games)
-    not_best = ~best_follows(net, before, after).any(axis=1)
-    # A random play is another roll's best one now and then.
-    assert 0.1 < not_best.mean() < 0.25
+    games = rounds(net, explore=0.25, games=30)
     cut = 0
     for game in games:
         targets = game.targets
@@ -222,7 +218,8 @@ def test_exploring_plays_are_random_and_cut_the_trace() -> None:
         assert not (strayed & handed_on).any()
         assert handed_on[~strayed].mean() > 0.7
         cut += int(strayed.sum())
-    assert cut > 100
+    # A random play is another roll's best one now and then.
+    assert 0.1 < cut / sum(len(game.boards) for game in games) < 0.25
     # Without the cut, λ = 1 hands the result on to the first ply of every game.
     assert all((game.targets[0][0] in (0, 1)) for game in greedy_games())
     assert any(0 < game.targets[0][0] < 1 for game in games)
@@ -254,7 +251,7 @@ def test_random_openings_are_played_but_not_recorded() -> None:
     assert 0 < bests.mean() < 0.6  # the net would have played most of these otherwise
     assert len({board.tobytes() for board in first}) > 100
     # After the opening, play is the net's, and every play that it made is recorded.
-    before, after = transitions(games)
+    before, after = transitions(games[:25])
     assert best_follows(keen_net(), before, after).any(axis=1).all()
 
 
