@@ -403,7 +403,8 @@ def test_divergence_is_told_at_once(tmp_path: Path) -> None:
     assert (
         "in round 0 after 0 games (seed 5; minibatch steps: contact net 1, race net 0)" in message
     )
-    assert f"of 0 games, is {tmp_path / 'last.safetensors'}" in message
+    assert "The last good checkpoint, of 0 games, is intact" in message
+    assert f"--from {tmp_path / 'last.safetensors'} with a lower stage.0.rate" in message
 
 
 def test_divergence_leaves_a_good_checkpoint(tmp_path: Path) -> None:

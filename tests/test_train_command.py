@@ -370,7 +370,8 @@ def test_diverging(tiny: list[str], tmp_path: Path, capsys: Capture) -> None:
     out, err = capsys.readouterr()
     assert out == ""
     assert "the loss of the contact net became nan at step 1; that was in round 0" in err
-    assert f"checkpoint, of 0 games, is {tmp_path / 'run' / 'last.safetensors'}" in err
+    assert "The last good checkpoint, of 0 games, is intact" in err
+    assert f"--from {tmp_path / 'run' / 'last.safetensors'}" in err
 
 
 # --- what is refused ---

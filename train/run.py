@@ -167,8 +167,9 @@ class Run:
             steps = ", ".join(f"{part} net {steps:,}" for part, steps in learner.steps.items())
             raise DivergedError(
                 f"{error}; that was in round {state.round:,} after {state.games:,} games (seed"
-                f" {self.record.config.seed}; minibatch steps: {steps}). {self._last_good()}. To"
-                " try again with smaller steps, begin a new run --from it with a lower stage.0.rate"
+                f" {self.record.config.seed}; minibatch steps: {steps}). {self._last_good()}; or to"
+                f" take smaller steps, begin a new run --from {self.folder.last} with a lower"
+                " stage.0.rate"
             ) from None
 
     def _after_round(self, progress: Progress) -> bool:
@@ -261,8 +262,8 @@ class Run:
         if self._saved_games is None:
             return "Nothing was saved before"
         return (
-            f"The last good checkpoint, of {self._saved_games:,} games, is {self.folder.last}"
-            f" (go on from it with --resume {self.folder.path})"
+            f"The last good checkpoint, of {self._saved_games:,} games, is intact; go on from it"
+            f" with --resume {self.folder.path}"
         )
 
     def _facts(self) -> dict[str, Any]:
