@@ -15,7 +15,7 @@ from engine.board import NUM_SLOTS, Board, validate
 from engine.dice import check_roll
 from engine.errors import PositionError
 from engine.moves import check_batch, check_running
-from engine.short_moves import MAX_PLAYS
+from engine.play_codes import MAX_PLAYS
 
 __all__ = ["Evaluator", "cubeless_equity", "load_evaluator", "swap_sides"]
 
@@ -75,7 +75,7 @@ class Evaluator:
         """All plays of a roll, best first: afterstates, mover's probabilities and equities, codes.
 
         Returns `(N, 26)` int8 still seen by the mover, `(N, 5)` and `(N,)` float32 for the mover
-        after the play, and `(N,)` int64 play codes of `engine.short_moves` (empty for a pass).
+        after the play, and `(N,)` int64 codes of `engine.play_codes` (empty for a pass).
         """
         b = check_running(board)
         die_a, die_b = check_roll(roll)

@@ -4,7 +4,8 @@ import numpy as np
 
 from engine.compiled import inlined_kernel, kernel
 from engine.house_moves import find_house_plays, may_bite
-from engine.short_moves import find_codes, new_scratch, write_afterstates
+from engine.play_codes import write_afterstates
+from engine.short_moves import find_codes, new_scratch
 
 __all__ = ["first_fault", "first_unsound", "plays_of_many", "plays_of_one"]
 

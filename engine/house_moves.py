@@ -13,6 +13,7 @@ The kernels trust their input, as there.
 import numpy as np
 
 from engine.compiled import inlined_kernel, kernel
+from engine.play_codes import LOW_FIRST, SOURCE_BITS, STEPS_SHIFT
 
 __all__ = ["BAN_HITTER", "BAN_HOME_HIT", "find_house_plays", "may_bite"]
 
@@ -24,9 +25,6 @@ BAN_HOME_HIT = 2
 _PLAIN = 0
 _MARKED = 1
 _HIDING = 2
-_SOURCE_BITS = 5
-_STEPS_SHIFT = 20
-_LOW_FIRST = 1 << 23
 
 
 @inlined_kernel
@@ -128,7 +126,7 @@ def find_house_plays(w, die_a, die_b, ban_hide, bear_off_ban):
     """All distinct legal afterstates under the bans, in lexicographic order, with their codes.
 
     w: `(26,)` int64 board seen by the mover, left as it was. Returns `(N, 26)` int8 afterstates
-    and `(N,)` int64 codes as in `engine.short_moves`; no rows for a forced pass.
+    and `(N,)` int64 codes as in `engine.play_codes`; no rows for a forced pass.
     """
     high, low = (die_a, die_b) if die_a >= die_b else (die_b, die_a)
     n_dice = 4 if high == low else 2
@@ -222,11 +220,11 @@ def find_house_plays(w, die_a, die_b, ban_hide, bear_off_ban):
                             compact_at = max(compact_at, 2 * n)
                         if n == len(rows):
                             rows, codes = _grow(rows, codes)
-                    code = level << _STEPS_SHIFT
+                    code = level << STEPS_SHIFT
                     if order == 1:
-                        code |= _LOW_FIRST
+                        code |= LOW_FIRST
                     for step in range(level):
-                        code |= point[step] << (_SOURCE_BITS * step)
+                        code |= point[step] << (SOURCE_BITS * step)
                     for slot in range(26):
                         rows[n, slot] = w[slot]
                     codes[n] = code

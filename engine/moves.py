@@ -29,8 +29,8 @@ from engine.board import (
 from engine.dice import check_roll
 from engine.errors import IllegalPlayError, PositionError
 from engine.house_moves import BAN_HITTER, BAN_HOME_HIT
+from engine.play_codes import code_num_steps, code_source, code_step_die
 from engine.rules import INTERNATIONAL, Rules
-from engine.short_moves import code_num_steps, code_source, code_step_die
 from engine.turn import Step, playable_orders, step_fault
 
 __all__ = [

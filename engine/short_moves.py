@@ -1,8 +1,6 @@
 """Compiled legal plays of short nardi under the international rules.
 
-A play is found as a *code*, one int64: the source points of its steps in a legal playing order and
-which die comes first. Boards are written from codes at the end, so that nothing is copied for plays
-that turn out to be duplicates, and a value net can update itself from the few points a code names.
+Plays are found as codes, see `engine.play_codes`.
 
 Why nothing here needs a hash table, and why no buffer can overflow:
 
@@ -20,82 +18,22 @@ The kernels trust their input: a valid board of a running game, faces from 1 to 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.bits import count_bits, highest_bit, lowest_bit
+from engine.bits import lowest_bit
 from engine.compiled import inlined_kernel, kernel
+from engine.doublets import doublet_any, doublet_field, order_ties
+from engine.play_codes import LOW_FIRST, MAX_PLAYS, SOURCE_BITS, STEPS_SHIFT, playable_sources
 
-__all__ = [
-    "CODE_NO_PLAY",
-    "MAX_PLAYS",
-    "apply_code",
-    "code_num_steps",
-    "code_source",
-    "code_step_die",
-    "find_codes",
-    "write_afterstates",
-]
+__all__ = ["find_codes", "new_scratch"]
 
-MAX_PLAYS = 20_475
-"""No position has more distinct plays of one roll; see the first lines of the module."""
-
-Codes = NDArray[np.int64]
-
-# A code: four source points of 5 bits from bit 0 up (first step lowest), number of steps in bits
-# 20 to 22, and in bit 23 whether the smaller die is played first.
-_SOURCE_BITS = 5
-_SOURCE_MASK = 31
-_STEPS_SHIFT = 20
-_LOW_FIRST = 1 << 23
-_ONE_STEP = 1 << _STEPS_SHIFT
-_TWO_STEPS = 2 << _STEPS_SHIFT
-
-CODE_NO_PLAY = 0
-"""Code of a forced pass."""
+_ONE_STEP = 1 << STEPS_SHIFT
+_TWO_STEPS = 2 << STEPS_SHIFT
 
 # Weight of a slot in the exact key of a play that is not a double; 5^25 and both hits fit in int64.
 _WEIGHT = np.array([5 ** (25 - slot) for slot in range(26)], dtype=np.int64)
 _WEIGHT_HIT = _WEIGHT[0]
 
-_BAR_BIT = 1 << 25
-_PLACE_BITS = 15  # MAX_PLAYS fits
-_PLACE_MASK = (1 << _PLACE_BITS) - 1
-_BEYOND_HOME = 1 << 7  # a set of points below this lies in the home board
-
 _RUN = 48  # plays sorted by comparing all pairs before merging starts; 32 to 64 measured equal
-
-
-@inlined_kernel
-def code_num_steps(code):
-    """Number of steps of a play code."""
-    return (code >> _STEPS_SHIFT) & 7
-
-
-@inlined_kernel
-def code_source(code, step):
-    """Source point of step 0, 1, 2 or 3 of a play code (25 = bar)."""
-    return (code >> (_SOURCE_BITS * step)) & _SOURCE_MASK
-
-
-@inlined_kernel
-def code_step_die(code, step, high, low):
-    """Die used by a step of a play code; for a double high == low."""
-    return low if ((code & _LOW_FIRST) != 0) != (step == 1) else high
-
-
-@inlined_kernel
-def apply_code(row, code, high, low):
-    """Play a code on `row` in place: any indexable of 26 slots seen by the mover."""
-    for step in range(code_num_steps(code)):
-        source = code_source(code, step)
-        target = source - code_step_die(code, step, high, low)
-        row[source] -= 1
-        if target > 0:
-            if row[target] == -1:
-                row[target] = 1
-                row[0] += 1
-            else:
-                row[target] += 1
 
 
 @kernel
@@ -173,24 +111,6 @@ def _sort_and_drop_equal(keys, codes, n):
 
 
 @inlined_kernel
-def _sources(own, landing, die):
-    """Points a step by `die` may start from now, as a set.
-
-    own: points with a checker of the mover; landing: points not closed to him.
-    """
-    if own & _BAR_BIT:
-        return _BAR_BIT & (landing << die)
-    sources = own & (landing << die)
-    if own < _BEYOND_HOME:
-        die_bit = 1 << die
-        if own & die_bit:
-            sources |= die_bit
-        elif own != 0 and own < die_bit:
-            sources |= 1 << highest_bit(own)
-    return sources
-
-
-@inlined_kernel
 def _step_key(w, source, target):
     """Change of the exact key by one step on board w."""
     key = -_WEIGHT[source]
@@ -223,8 +143,8 @@ def _open_field(w, own, landing, high, low, keys, codes, low_keys):
         at_high = w[p - high]
         at_low = w[p - low]
         key = _step_key(w, p, p - high - low)
-        high_first = _TWO_STEPS | p | ((p - high) << _SOURCE_BITS)
-        low_first = _TWO_STEPS | p | ((p - low) << _SOURCE_BITS) | _LOW_FIRST
+        high_first = _TWO_STEPS | p | ((p - high) << SOURCE_BITS)
+        low_first = _TWO_STEPS | p | ((p - low) << SOURCE_BITS) | LOW_FIRST
         if at_high >= 0 or at_low >= 0:
             keys[n] = key
             codes[n] = high_first if at_high >= 0 else low_first
@@ -253,18 +173,18 @@ def _open_field(w, own, landing, high, low, keys, codes, low_keys):
             q = target + low
             partners &= ~(1 << q)
             keys[n] = key + _WEIGHT[target] - _WEIGHT[q]
-            codes[n] = code | (q << _SOURCE_BITS)
+            codes[n] = code | (q << SOURCE_BITS)
             n += 1
         while partners:
             q = lowest_bit(partners)
             partners &= partners - 1
             keys[n] = key + low_keys[q]
-            codes[n] = code | (q << _SOURCE_BITS)
+            codes[n] = code | (q << SOURCE_BITS)
             n += 1
     if n > 0:
         return n
     die = high if by_high else low
-    code = _ONE_STEP if by_high else _ONE_STEP | _LOW_FIRST
+    code = _ONE_STEP if by_high else _ONE_STEP | LOW_FIRST
     mask = by_high if by_high else by_low
     while mask:
         p = lowest_bit(mask)
@@ -283,8 +203,8 @@ def _any_field(w, own, landing, high, low, keys, codes):
     single_order = 0
     for order in range(2):
         first, second = (high, low) if order == 0 else (low, high)
-        flag = 0 if order == 0 else _LOW_FIRST
-        mask = _sources(own, landing, first)
+        flag = 0 if order == 0 else LOW_FIRST
+        mask = playable_sources(own, landing, first)
         while mask:
             p = lowest_bit(mask)
             mask &= mask - 1
@@ -296,7 +216,7 @@ def _any_field(w, own, landing, high, low, keys, codes):
                 own_then |= 1 << target
             if hit:
                 w[target] = 1
-            next_mask = _sources(own_then, landing, second)
+            next_mask = playable_sources(own_then, landing, second)
             if next_mask:
                 if longest < 2:
                     longest = 2
@@ -312,239 +232,11 @@ def _any_field(w, own, landing, high, low, keys, codes):
                 q = lowest_bit(next_mask)
                 next_mask &= next_mask - 1
                 keys[n] = key + _step_key(w, q, q - second)
-                codes[n] = _TWO_STEPS | p | (q << _SOURCE_BITS) | flag
+                codes[n] = _TWO_STEPS | p | (q << SOURCE_BITS) | flag
                 n += 1
             if hit:
                 w[target] = -1
     return n
-
-
-@kernel
-def _doublet_field(w, own, landing, die, codes, hit_codes, stack):
-    """Plays of a double that use all four steps, no bear-off within reach, in order of the boards.
-
-    What is found are multisets of source points, the lowest point first. A step from a point with
-    no checker left needs one that arrives there, so it leaves a debt: a step from `die` points
-    further back, still to be chosen. Debts are due in the order they are made. Lower source points
-    make larger boards, and so does a hit before anything else; that is the order of the loops, and
-    of the lists by number of hits that are joined at the end.
-
-    hit_codes: `(4, MAX_PLAYS)` int64 scratch; stack: `(4, MAX_PLAYS)` int64 scratch. w changes and
-    is put back. Returns 0 if no play has four steps.
-    """
-    on_bar = w[25]
-    entry = 25 - die
-    if on_bar:
-        if not landing >> entry & 1:
-            return 0
-        on_bar = min(on_bar, 4)
-    n_steps = 4 - on_bar
-    bar_code = 4 << _STEPS_SHIFT
-    for step in range(on_bar):
-        bar_code |= 25 << (_SOURCE_BITS * step)
-    if n_steps == 0:
-        codes[0] = bar_code
-        return 1
-    blots = 0
-    for slot in range(1, 25):
-        blots |= (w[slot] == -1) << slot
-    bar_hit = on_bar != 0 and (blots >> entry & 1) != 0
-    at_entry = w[entry]
-    if on_bar:
-        w[entry] = on_bar + max(at_entry, 0)
-        own = (own & ~_BAR_BIT) | 1 << entry
-    open_sources = landing << die & _BAR_BIT - 1
-    stocked = own & open_sources
-    reachable = own
-    for _ in range(3):
-        reachable |= (reachable & open_sources) >> die
-    sources = reachable & open_sources
-
-    lowest = stack[0]  # masks of the sources still to be tried on each level
-    chosen = stack[1]
-    debts = stack[2]  # points owed, 5 bits each, the first due lowest
-    counts = stack[3]  # steps from the point chosen last; number of debts from bit 8 up
-    n = 0
-    n_by_hits = np.int64(0)  # plays with 1, 2, 3 and 4 hits, _PLACE_BITS each
-    level = 0
-    lowest[0] = sources
-    debts[0] = 0
-    counts[0] = 0
-    previous = 0
-    while True:
-        last = level == n_steps - 1
-        owed = debts[level]
-        n_owed = counts[level] >> 8
-        mask = lowest[level]
-        if last:
-            # Nothing may be owed after this step: it starts where a checker is left.
-            mask &= stocked
-            if n_owed:
-                mask &= 1 << (owed & _SOURCE_MASK)
-            if previous and (counts[level] & 255) >= w[previous]:
-                mask &= ~(1 << previous)
-            code = bar_code
-            for step in range(level):
-                code |= chosen[step] << (_SOURCE_BITS * (3 - step))
-            shift = _SOURCE_BITS * on_bar
-            if blots == 0:
-                while mask:
-                    point = highest_bit(mask)
-                    mask ^= 1 << point
-                    codes[n] = code | (point << shift)
-                    n += 1
-            else:
-                hit = blots & (1 << entry) if bar_hit else 0
-                for step in range(level):
-                    hit |= blots & (1 << (chosen[step] - die))
-                while mask:
-                    point = highest_bit(mask)
-                    mask ^= 1 << point
-                    n_hits = count_bits(hit | (blots & (1 << (point - die))))
-                    if n_hits == 0:
-                        codes[n] = code | (point << shift)
-                        n += 1
-                    else:
-                        row = n_hits - 1
-                        place = n_by_hits >> (_PLACE_BITS * row) & _PLACE_MASK
-                        hit_codes[row, place] = code | (point << shift)
-                        n_by_hits += np.int64(1) << (_PLACE_BITS * row)
-            mask = 0
-        elif mask:
-            point = highest_bit(mask)
-            lowest[level] = mask ^ (1 << point)
-            steps_here = (counts[level] & 255) + 1 if point == previous else 1
-            if n_owed and point == owed & _SOURCE_MASK:
-                owed >>= _SOURCE_BITS
-                n_owed -= 1
-            if steps_here > w[point]:
-                if point + die > 24 or not sources >> (point + die) & 1:
-                    continue
-                owed |= (point + die) << (_SOURCE_BITS * n_owed)
-                n_owed += 1
-            if n_owed > n_steps - level - 1:
-                continue
-            chosen[level] = point
-            level += 1
-            debts[level] = owed
-            counts[level] = steps_here | n_owed << 8
-            mask = sources & -(1 << point)
-            if n_owed:
-                mask &= (2 << (owed & _SOURCE_MASK)) - 1
-            lowest[level] = mask
-            previous = point
-            continue
-        if level == 0:
-            break
-        level -= 1
-        previous = chosen[level - 1] if level else 0
-    w[entry] = at_entry
-    for row in range(4):
-        for i in range(n_by_hits >> (_PLACE_BITS * row) & _PLACE_MASK):
-            codes[n] = hit_codes[row, i]
-            n += 1
-    return n
-
-
-# Key of a play of a double in any position: hits, slots of the home board, then the ascending
-# source points, smaller points first. Plays that tie above the sources, if any, are put in order by
-# their boards (`_order_ties`).
-_HOME_SHIFT = 4 * _SOURCE_BITS
-_HOME_BITS = 5
-
-
-@kernel
-def _doublet_any(w, own, landing, die, keys, codes, stack):
-    """A double in any position, played out from non-increasing source points.
-
-    stack: `(4, MAX_PLAYS)` int64 scratch. Leaves w as it was.
-    """
-    sources = stack[0]
-    targets = stack[1]  # 0 where the step bore off, the point where it hit made negative
-    masks = stack[2]
-    owns = stack[3]
-    n = 0
-    longest = 0
-    level = 0
-    n_hits = 0
-    masks[0] = _sources(own, landing, die)
-    while True:
-        mask = masks[level]
-        if mask:
-            p = lowest_bit(mask)
-            masks[level] = mask & (mask - 1)
-            target = max(p - die, 0)
-            owns[level] = own
-            sources[level] = p
-            w[p] -= 1
-            if w[p] == 0:
-                own &= ~(1 << p)
-            targets[level] = target
-            if target:
-                own |= 1 << target
-                if w[target] == -1:
-                    w[target] = 1
-                    targets[level] = -target
-                    n_hits += 1
-                else:
-                    w[target] += 1
-            level += 1
-            if level < 4:
-                mask = _sources(own, landing, die) & ((2 << p) - 1)
-                if mask:
-                    masks[level] = mask
-                    continue
-            if level > longest:
-                longest = level
-                n = 0
-            if level == longest:
-                key = n_hits
-                for slot in range(1, 7):
-                    key = (key << _HOME_BITS) | (w[slot] + 15)
-                key <<= _HOME_SHIFT
-                code = level << _STEPS_SHIFT
-                for step in range(level):
-                    key |= (_SOURCE_MASK - sources[step]) << (_SOURCE_BITS * step)
-                    code |= sources[step] << (_SOURCE_BITS * step)
-                keys[n] = key
-                codes[n] = code
-                n += 1
-        elif level == 0:
-            return n
-        level -= 1
-        p = sources[level]
-        target = targets[level]
-        w[p] += 1
-        if target < 0:
-            w[-target] = -1
-            n_hits -= 1
-        elif target > 0:
-            w[target] -= 1
-        own = owns[level]
-
-
-@kernel
-def _order_ties(w, die, keys, codes, row, other):
-    """Order by board the runs of sorted plays of a double that agree in hits and home board.
-
-    row, other: scratch of w's kind, at least `(26,)`.
-    """
-    for i in range(1, len(keys)):
-        j = i
-        while j > 0 and keys[j] >> _HOME_SHIFT == keys[j - 1] >> _HOME_SHIFT:
-            for slot in range(26):
-                row[slot] = w[slot]
-                other[slot] = w[slot]
-            apply_code(row, codes[j - 1], die, die)
-            apply_code(other, codes[j], die, die)
-            slot = 7
-            while slot < 25 and row[slot] == other[slot]:
-                slot += 1
-            if row[slot] <= other[slot]:
-                break
-            keys[j], keys[j - 1] = keys[j - 1], keys[j]
-            codes[j], codes[j - 1] = codes[j - 1], codes[j]
-            j -= 1
 
 
 @kernel
@@ -573,12 +265,12 @@ def find_codes(w, high, low, scratch):
     own |= (w[25] > 0) << 25
     if high == low:
         if outside >= 4:
-            n = _doublet_field(w, own, landing, high, codes, scratch[2:6], scratch[6:10])
+            n = doublet_field(w, own, landing, high, codes, scratch[2:6], scratch[6:10])
             if n > 0:
                 return n
-        n = _doublet_any(w, own, landing, high, keys, codes, scratch[6:10])
+        n = doublet_any(w, own, landing, high, keys, codes, scratch[6:10])
         _sort(keys, codes, scratch[2], scratch[3], n)
-        _order_ties(w, high, keys[:n], codes[:n], scratch[2], scratch[3])
+        order_ties(w, high, keys[:n], codes[:n], scratch[2], scratch[3])
         return n
     if w[25] == 0 and outside >= 2:
         n = _open_field(w, own, landing, high, low, keys, codes, scratch[2])
@@ -586,23 +278,3 @@ def find_codes(w, high, low, scratch):
         return n
     n = _any_field(w, own, landing, high, low, keys, codes)
     return _sort_and_drop_equal(keys, codes, n)
-
-
-@kernel
-def write_afterstates(board, high, low, codes, n, out, first):
-    """Write the afterstates of the first n codes to `out[first:]`; out is `(M, 26)` int8."""
-    for i in range(n):
-        row = first + i
-        for slot in range(26):
-            out[row, slot] = board[slot]
-        code = codes[i]
-        for step in range(code_num_steps(code)):
-            source = code_source(code, step)
-            target = source - code_step_die(code, step, high, low)
-            out[row, source] -= 1
-            if target > 0:
-                if out[row, target] == -1:
-                    out[row, target] = 1
-                    out[row, 0] += 1
-                else:
-                    out[row, target] += 1

@@ -25,8 +25,8 @@ from engine.features import (
     seen_slots,
 )
 from engine.moves import legal_afterstates, play_steps
+from engine.play_codes import code_num_steps, code_source, code_step_die
 from engine.scoring import outcome_mask, result
-from engine.short_moves import code_num_steps, code_source, code_step_die
 from tests.nets import CONFIGS, SMALL, all_arrays, random_net
 from tests.strategies import mixed_boards
 

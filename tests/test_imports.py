@@ -20,7 +20,7 @@ ARROWS = {
 # package -> other libraries it may import; peers and plots are optional, so not all are installed
 LIBRARIES = {
     "engine": {"numpy", "numba", "llvmlite"},  # llvmlite is a part of numba
-    "agent": {"numpy", "numba", "safetensors"},
+    "agent": {"numpy", "numba", "llvmlite", "safetensors"},
     "train": {"numpy", "numba", "safetensors", "tensorboard", "torch", "tqdm"},
     "eval": {"numpy", "numba", "tqdm", "matplotlib", "bgsage", "gnubg", "gnubg_nn"},
     "nardi": {"numba", "numpy", "tqdm"},

@@ -13,8 +13,9 @@ from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
 from engine.board import flip
 from engine.dice import ROLL_WEIGHTS, ROLLS
 from engine.moves import legal_afterstates_batch
+from engine.play_codes import MAX_PLAYS
 from engine.scoring import result_factors
-from engine.short_moves import MAX_PLAYS, new_scratch
+from engine.short_moves import new_scratch
 from tests.strategies import constructed_board, mixed_boards
 from train.kernels.returns import lambda_returns
 from train.kernels.selfplay import EXPLORED, GREEDY, expected_values

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from agent.kernels.value import new_work
 from agent.net import ValueNet
 from engine.dice_stream import game_states
+from engine.play_codes import MAX_PLAYS
 from engine.rules import INTERNATIONAL
-from engine.short_moves import MAX_PLAYS, new_scratch
+from engine.short_moves import new_scratch
 from engine.variant import variant_of
 from train.kernels.returns import lambda_returns
 from train.kernels.selfplay import MAX_PLIES, expected_values, play_games

@@ -4,7 +4,8 @@ import numpy as np
 
 from agent.kernels.value import boards_probs, children_probs, equity_of
 from engine.compiled import kernel
-from engine.short_moves import apply_code, find_codes, new_scratch, write_afterstates
+from engine.play_codes import apply_code, write_afterstates
+from engine.short_moves import find_codes, new_scratch
 
 __all__ = ["choose_plays", "rank_plays"]
 

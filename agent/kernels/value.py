@@ -14,25 +14,32 @@ from collections import namedtuple
 
 import numpy as np
 
+from agent.kernels.boards import (
+    CONTACT,
+    OPP_OFF,
+    OWN_OFF,
+    RACE,
+    board_kind,
+    finished_probs,
+    mask_probs,
+    num_tail,
+    see_board,
+)
 from agent.kernels.simd import add_rows, matrix_vector
 from engine.bits import lowest_bit
 from engine.compiled import inlined_kernel, kernel
 from engine.expert_inputs import contact_inputs
 from engine.features import PAIR_BASE, PAIR_CLIP, PAIR_REACH, PAIR_STATES, POINT_BASE, POINT_CLIP
-from engine.short_moves import code_num_steps, code_source, code_step_die
+from engine.play_codes import code_num_steps, code_source, code_step_die
 
 __all__ = [
     "NetArrays",
     "Work",
-    "board_kind",
     "boards_probs",
     "children_probs",
     "equity_of",
     "first_layer_rows",
     "new_work",
-    "num_tail",
-    "possible_outcomes",
-    "see_board",
 ]
 
 NetArrays = namedtuple("NetArrays", "points pairs bias w2 b2 w3 b3")
@@ -47,10 +54,7 @@ Work = namedtuple(
 
 _CHUNK = 64  # boards whose layers are worked out one after the other
 _ON_BOARD = 26
-_OWN_OFF = 26
-_OPP_OFF = 27
 _STATES = 32  # counts -15 to 15 of a slot, in the table of difference rows
-_FINISHED, _CONTACT, _RACE = 0, 1, 2
 
 
 def new_work(contact: NetArrays, race: NetArrays, n_children: int) -> Work:
@@ -77,22 +81,6 @@ def new_work(contact: NetArrays, race: NetArrays, n_children: int) -> Work:
 def equity_of(probs, row):
     """Cubeless money equity of one row of probabilities, for the side they belong to."""
     return 2 * probs[row, 0] - 1 + probs[row, 1] + probs[row, 2] - probs[row, 3] - probs[row, 4]
-
-
-@inlined_kernel
-def see_board(boards, i, seen, row):
-    """Copy board i, 26 slots, to row `row` of `seen` and add both sides' borne-off checkers."""
-    own = 0
-    opponent = 0
-    for slot in range(1, 25):
-        n = np.int64(boards[i, slot])
-        seen[row, slot] = n
-        own += max(n, 0)
-        opponent += max(-n, 0)
-    seen[row, 0] = boards[i, 0]
-    seen[row, 25] = boards[i, 25]
-    seen[row, _OWN_OFF] = 15 - own - boards[i, 25]
-    seen[row, _OPP_OFF] = 15 - opponent - boards[i, 0]
 
 
 @inlined_kernel
@@ -240,19 +228,6 @@ def _update(
         add_rows(x, i, pairs, come, n_come, n_go)
 
 
-@inlined_kernel
-def num_tail(boards, i, n_tails):
-    """Number of the output tail: 0, or of 9 by the checkers each side has back (0-1, 2, 3+)."""
-    if n_tails == 1:
-        return 0
-    own = boards[i, 25]
-    opponent = boards[i, 0]
-    for point in range(19, 25):
-        own += max(boards[i, point], 0)
-        opponent += max(-boards[i, 25 - point], 0)
-    return 3 * min(max(own - 1, 0), 2) + min(max(opponent - 1, 0), 2)
-
-
 @kernel
 def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, x, hidden, probs, first):
     """Activation, dense layers and sigmoids of the boards of one kind among the first n."""
@@ -279,87 +254,7 @@ def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, x, hidden, probs, fir
             out = 1
         for k in range(5):
             probs[first + i, k] = np.float32(1) / (np.float32(1) + np.exp(-hidden[out, k]))
-        _mask(boards, i, kind == _CONTACT, probs, first + i)
-
-
-@inlined_kernel
-def _in_contact(boards, i):
-    rear = 25
-    while rear > 0 and boards[i, rear] <= 0:
-        rear -= 1
-    front = 0
-    if boards[i, 0] == 0:
-        front = 1
-        while front < 25 and boards[i, front] >= 0:
-            front += 1
-    return rear > front
-
-
-@inlined_kernel
-def _far_back(boards, i, own):
-    """Whether a side has a checker on the bar or in the other's home board."""
-    if own:
-        found = boards[i, 25] > 0
-        for point in range(19, 25):
-            found = found or boards[i, point] > 0
-    else:
-        found = boards[i, 0] > 0
-        for point in range(1, 7):
-            found = found or boards[i, point] < 0
-    return found
-
-
-@inlined_kernel
-def board_kind(boards, i):
-    """Phase of board i: 0 finished, 1 contact, 2 race."""
-    if boards[i, _OPP_OFF] == 15 or boards[i, _OWN_OFF] == 15:
-        return _FINISHED
-    return _CONTACT if _in_contact(boards, i) else _RACE
-
-
-@kernel
-def _outcome(boards, i, probs, row):
-    """Write the exact outcome of a finished board to probs[row], for the side on roll."""
-    won = boards[i, _OWN_OFF] == 15
-    gammon = boards[i, _OPP_OFF if won else _OWN_OFF] == 0
-    backgammon = gammon and _far_back(boards, i, not won)
-    probs[row, 0] = won
-    probs[row, 1] = won and gammon
-    probs[row, 2] = won and backgammon
-    probs[row, 3] = not won and gammon
-    probs[row, 4] = not won and backgammon
-
-
-@inlined_kernel
-def possible_outcomes(boards, i, contact, possible, row):
-    """Write 1 for each of the five outcomes that a running game still allows, 0 for the others."""
-    gammon = boards[i, _OPP_OFF] == 0
-    opp_gammon = boards[i, _OWN_OFF] == 0
-    possible[row, 0] = 1
-    possible[row, 1] = gammon
-    possible[row, 2] = gammon and (contact or _far_back(boards, i, False))
-    possible[row, 3] = opp_gammon
-    possible[row, 4] = opp_gammon and (contact or _far_back(boards, i, True))
-
-
-@inlined_kernel
-def _mask(boards, i, contact, probs, row):
-    """Set what the rules exclude to exactly 0 and keep the probabilities cumulative."""
-    if boards[i, _OPP_OFF] > 0:
-        probs[row, 1] = 0
-        probs[row, 2] = 0
-    elif not contact and not _far_back(boards, i, False):
-        probs[row, 2] = 0
-    if boards[i, _OWN_OFF] > 0:
-        probs[row, 3] = 0
-        probs[row, 4] = 0
-    elif not contact and not _far_back(boards, i, True):
-        probs[row, 4] = 0
-    win = probs[row, 0]
-    probs[row, 1] = min(probs[row, 1], win)
-    probs[row, 2] = min(probs[row, 2], probs[row, 1])
-    probs[row, 3] = min(probs[row, 3], 1 - win)
-    probs[row, 4] = min(probs[row, 4], probs[row, 3])
+        mask_probs(boards, i, kind == CONTACT, probs, first + i)
 
 
 @kernel
@@ -376,7 +271,7 @@ def _layers_of_both(contact, race, n, work, probs, first):
         c.b3,
         boards,
         kinds,
-        _CONTACT,
+        CONTACT,
         n,
         width,
         work.x_contact,
@@ -387,7 +282,7 @@ def _layers_of_both(contact, race, n, work, probs, first):
     r = race
     width = r.bias.shape[0]
     _layers(
-        r.w2, r.b2, r.w3, r.b3, boards, kinds, _RACE, n, width, work.x_race, hidden, probs, first
+        r.w2, r.b2, r.w3, r.b3, boards, kinds, RACE, n, width, work.x_race, hidden, probs, first
     )
 
 
@@ -402,14 +297,14 @@ def boards_probs(contact, race, boards, work, probs):
         for i in range(n):
             see_board(boards, first + i, seen, i)
             kinds[i] = board_kind(seen, i)
-            if kinds[i] == _CONTACT:
+            if kinds[i] == CONTACT:
                 _first_layer(
                     contact.points, contact.pairs, contact.bias, seen, i, work.x_contact, i, rows
                 )
-            elif kinds[i] == _RACE:
+            elif kinds[i] == RACE:
                 _first_layer(race.points, race.pairs, race.bias, seen, i, work.x_race, i, rows)
             else:
-                _outcome(seen, i, probs, first + i)
+                finished_probs(seen, i, probs, first + i)
         _layers_of_both(contact, race, n, work, probs, first)
 
 
@@ -427,8 +322,8 @@ def _play_seen_by_opponent(boards, i, code, high, low):
             boards[i, 25 - source] += 1
             touched |= 1 << (25 - source)
         if target <= 0:
-            boards[i, _OPP_OFF] += 1
-            touched |= 1 << _OPP_OFF
+            boards[i, OPP_OFF] += 1
+            touched |= 1 << OPP_OFF
             continue
         slot = 25 - target
         touched |= 1 << slot
@@ -474,8 +369,8 @@ def children_probs(contact, race, w, codes, n, high, low, work):
         opponent += max(-m, 0)
     seen[0, 0] = w[25]
     seen[0, 25] = w[0]
-    seen[0, _OWN_OFF] = 15 - own - w[0]
-    seen[0, _OPP_OFF] = 15 - opponent - w[25]
+    seen[0, OWN_OFF] = 15 - own - w[0]
+    seen[0, OPP_OFF] = 15 - opponent - w[25]
     work.count[0] += 1
     now = work.count[0]
     parent_known = False
@@ -487,7 +382,7 @@ def children_probs(contact, race, w, codes, n, high, low, work):
                 boards[i, slot] = seen[0, slot]
             touched = _play_seen_by_opponent(boards, i, codes[first + i], high, low)
             kinds[i] = board_kind(boards, i)
-            if kinds[i] == _CONTACT:
+            if kinds[i] == CONTACT:
                 if not parent_known:
                     _first_layer(points, pairs, contact.bias, seen, 0, parent, 0, rows)
                     parent_known = True
@@ -507,10 +402,10 @@ def children_probs(contact, race, w, codes, n, high, low, work):
                     come,
                     go,
                 )
-            elif kinds[i] == _RACE:
+            elif kinds[i] == RACE:
                 _first_layer(race.points, race.pairs, race.bias, boards, i, x_race, i, rows)
             else:
-                _outcome(boards, i, probs, first + i)
+                finished_probs(boards, i, probs, first + i)
         _layers_of_both(contact, race, m, work, probs, first)
         for i in range(first, first + m):
             equity[i] = -equity_of(probs, i)

@@ -2,13 +2,8 @@
 
 import numpy as np
 
-from agent.kernels.value import (
-    board_kind,
-    first_layer_rows,
-    num_tail,
-    possible_outcomes,
-    see_board,
-)
+from agent.kernels.boards import board_kind, num_tail, possible_outcomes, see_board
+from agent.kernels.value import first_layer_rows
 from engine.compiled import kernel
 from engine.expert_inputs import contact_inputs
 

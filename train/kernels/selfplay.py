@@ -9,7 +9,8 @@ import numpy as np
 from agent.kernels.value import boards_probs, children_probs
 from engine.compiled import inlined_kernel, kernel
 from engine.dice_stream import next_below, next_die, next_uniform
-from engine.short_moves import apply_code, find_codes
+from engine.play_codes import apply_code
+from engine.short_moves import find_codes
 
 __all__ = ["EXPLORED", "GREEDY", "MAX_PLIES", "expected_values", "play_games"]
 
