@@ -39,6 +39,7 @@ __all__ = [
     "children_probs",
     "equity_of",
     "first_layer_rows",
+    "first_layers",
     "new_work",
 ]
 
@@ -137,6 +138,13 @@ def _first_layer(points, pairs, bias, seen, i, x, row, rows):
     add_rows(x, row, points, rows[0], n_points, 0)
     if with_pairs:
         add_rows(x, row, pairs, rows[1], n_pairs, 0)
+
+
+@kernel
+def first_layers(points, pairs, bias, seen, rows, x):
+    """Pre-activations of boards `(B, 28)`, to the first columns of x; rows: of `new_work`."""
+    for i in range(len(seen)):
+        _first_layer(points, pairs, bias, seen, i, x, i, rows)
 
 
 @inlined_kernel
