@@ -4,6 +4,7 @@ import dataclasses
 import math
 import sys
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from train.run import Watch
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["TrainView", "verdict_document", "verdict_text"]
 
 _LINE_EVERY_S: Final = 5.0
+_RECENT_ROUNDS: Final = 20
 _SURE: Final = 3.0  # standard errors that a score must have risen by to be called learning
 
 # What a score against pubeval means; gnubg's is published with its 0-ply at +0.64.
@@ -57,7 +59,8 @@ class TrainView(Watch):
         """state: where the session begins; last: the last check before it."""
         self._config = config
         self._minutes = minutes
-        self._first_games, self._first_seconds = state.games, state.seconds
+        # The first games of random nets are long, so the speed is that of the last rounds only.
+        self._recent = deque([(state.games, state.seconds)], maxlen=_RECENT_ROUNDS)
         self._last_line = time.monotonic()
         self._last_score = "" if last is None else _score(last.scores[-1])
         self._bar: Any = None
@@ -97,8 +100,9 @@ class TrainView(Watch):
             self._bar.set_postfix_str(", ".join(part for part in note if part), refresh=False)
             self._bar.update(min(done, self._bar.total) - self._bar.n)
             return
-        seconds = state.seconds - self._first_seconds
-        rate = (state.games - self._first_games) / seconds
+        games_before, seconds_before = self._recent[0]
+        rate = (state.games - games_before) / (state.seconds - seconds_before)
+        self._recent.append((state.games, state.seconds))
         if self._minutes is None:
             total = self._config.games
             games = [f"{state.games:,} of {total:,} games"]
