@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import sys
+import textwrap
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainView", "verdict_document", "verdict_text"]
 
+_WIDTH: Final = 80
 _LINE_EVERY_S: Final = 5.0
 _RECENT_ROUNDS: Final = 20
 _SURE: Final = 3.0  # standard errors that a score must have risen by to be called learning
@@ -231,7 +233,7 @@ def _judgement(checks: "tuple[Check, ...]") -> list[str]:
             True: "It learned: its scores changed by",
             False: "That it learned is not shown: its scores changed by",
         }[learned]
-        lines.append(f"{words} {gains}.")
+        lines += textwrap.wrap(f"{words} {gains}.", _WIDTH)
     last = {score.opponent: score for score in checks[-1].scores}
     said = []
     if (score := last.get("random")) is not None:
@@ -242,5 +244,5 @@ def _judgement(checks: "tuple[Check, ...]") -> list[str]:
     if (score := last.get("pubeval")) is not None:
         said.append(next(words for most, words in _LEVELS if score.ppg < most))
     if said:
-        lines.append(f"The net {' and '.join(said)}.")
+        lines += textwrap.wrap(f"The net {' and '.join(said)}.", _WIDTH)
     return lines
