@@ -10,12 +10,12 @@ from torch import Tensor
 
 from agent.kernels.value import NetArrays
 from agent.net import ValueNet, array_shapes
-from engine.errors import NardiError
+from engine.errors import ConfigError, NardiError
 from train.config import LearnConfig
 from train.kernels.rows import board_kinds
 from train.model import TwinNet, encode_batch
 
-__all__ = ["DivergedError", "LearnReport", "Learner"]
+__all__ = ["DivergedError", "LearnReport", "Learner", "pick_device"]
 
 _PARTS = ("contact", "race")
 _KIND = {"contact": 1, "race": 2}  # numbers of `board_kinds`
@@ -23,6 +23,14 @@ _KIND = {"contact": 1, "race": 2}  # numbers of `board_kinds`
 
 class DivergedError(NardiError):
     """A loss or weight stopped being finite; the run cannot go on from there."""
+
+
+def pick_device(asked: str) -> str:
+    """The device to fit weights on, "cpu" or "cuda"; asked may be "auto". Raises ConfigError."""
+    has_cuda = torch.cuda.is_available()
+    if asked == "cuda" and not has_cuda:
+        raise ConfigError("device 'cuda': torch finds no GPU here; accepted: cpu")
+    return "cuda" if has_cuda and asked != "cpu" else "cpu"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -137,15 +137,6 @@ def _num_workers(args: argparse.Namespace) -> int:
     return os.cpu_count() or 1
 
 
-def _device(asked: str) -> str:
-    import torch
-
-    has_cuda = torch.cuda.is_available()
-    if asked == "cuda" and not has_cuda:
-        raise ConfigError("device 'cuda': torch finds no GPU here; accepted: cpu")
-    return "cuda" if has_cuda and asked != "cpu" else "cpu"
-
-
 def _check_opponents(config: "TrainConfig") -> None:
     from agent.bot import load_bot
 
@@ -182,6 +173,7 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
     else:
         folder = RunFolder.create(args.out)
     try:
+        from train.learner import pick_device
         from train.resume import RunRecord
         from train.run import Run, first_net
 
@@ -194,7 +186,7 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
         record = RunRecord(
             config=config,
             minutes=args.minutes,
-            device=_device(args.device or "auto"),
+            device=pick_device(args.device or "auto"),
             origin=origin,
         )
         net = first_net(config) if parent is None else parent
@@ -241,6 +233,7 @@ def _resumed(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
         import dataclasses
 
         from nardi.origin import commit_facts, version_facts
+        from train.learner import pick_device
         from train.resume import load_state
         from train.run import Run
 
@@ -250,7 +243,7 @@ def _resumed(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
         config = _longer(args, record.config, record.minutes)
         _check_opponents(config)
         origin = {**record.origin, **commit_facts(), "versions": version_facts()}
-        device = _device(args.device or record.device)
+        device = pick_device(args.device or record.device)
         record = dataclasses.replace(record, origin=origin, device=device)
         session = _Session(stop)
         session.run = Run.resume(
