@@ -1,5 +1,5 @@
 # Two commands are enough, on any machine with Python 3.11 or newer and make:
-#   make demo   installs into .venv and shows what nardi does
+#   make demo   installs into .venv, asks for a move, trains for a minute, plays matches
 #   make test   installs the rest and checks everything
 # Extra pip options: make test PIP_FLAGS="--extra-index-url https://download.pytorch.org/whl/cpu"
 
@@ -18,18 +18,25 @@ PEERS := gnubg-nn gnubg bgsage
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo       install into $(VENV) and show what nardi does"
+	@echo "make demo       install into $(VENV), ask for a move, train for a minute, play matches"
 	@echo "make test       install what the tests need and check everything (some minutes)"
 	@echo "make test-slow  only the tests that make test leaves out because they take long"
 	@echo "make format     let ruff format the code and fix what it can"
 	@echo "make clean      remove $(VENV) and everything built"
 
 demo: $(VENV)/.installed
-	@echo '$$ nardi show start'
-	@$(BIN)/python -m nardi show start
+	@echo '$$ nardi best-move start --dice 31'
+	@$(BIN)/python -m nardi best-move start --dice 31
 	@echo
-	@echo '$$ nardi plays start --dice 31'
-	@$(BIN)/python -m nardi plays start --dice 31
+	@rm -rf runs/demo
+	@echo '$$ nardi train --preset smoke --seed 1 --out runs/demo'
+	@$(BIN)/python -m nardi train --preset smoke --seed 1 --out runs/demo
+	@echo
+	@echo '$$ nardi benchmark net:runs/demo/last.safetensors random --games 1000 --seed 1'
+	@$(BIN)/python -m nardi benchmark net:runs/demo/last.safetensors random --games 1000 --seed 1
+	@echo
+	@echo '$$ nardi benchmark net pubeval --games 2000 --seed 1'
+	@$(BIN)/python -m nardi benchmark net pubeval --games 2000 --seed 1
 
 test: $(VENV)/.installed-test peers
 	@$(MAKE) --no-print-directory lint types tests wheel
@@ -74,7 +81,7 @@ peers: $(VENV)/.installed-test
 	done
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	@echo "installing what the tests need into $(VENV); torch is large, README.md names a small one ..." >&2
+	@echo "installing what the tests need into $(VENV) ..." >&2
 	@$(INSTALL) -e '.[train,check]'
 	@rm -f $(PEERS:%=$(VENV)/.installed-%)
 	@touch $@
@@ -82,7 +89,7 @@ $(VENV)/.installed-test: $(VENV)/.installed
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed and none was found;" \
 		"name one with: make demo PYTHON=/path/to/python" >&2; exit 1; }
-	@echo "installing into $(VENV) with $(PYTHON) ..." >&2
+	@echo "installing into $(VENV) with $(PYTHON); torch is large, README.md names a small one ..." >&2
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(INSTALL) -e .
+	@$(INSTALL) -e '.[train]'
 	@touch $@

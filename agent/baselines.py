@@ -7,7 +7,7 @@ order in which `engine.moves` lists them.
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.bot import Bot, FloatArray, first_best
+from agent.bot import Bot, FloatArray, best_rows
 from agent.pubeval import pubeval_table
 from engine.board import (
     NUM_CHECKERS,
@@ -71,7 +71,7 @@ class TableBot(Bot):
     ) -> Board:
         afterstates, offsets = legal_afterstates_batch(boards, rolls, self.rules)
         numbers = np.repeat(self._table_numbers(np.asarray(boards)), np.diff(offsets))
-        chosen: Board = afterstates[first_best(self.scores(afterstates, numbers), offsets)]
+        chosen: Board = afterstates[best_rows(self.scores(afterstates, numbers), offsets)]
         return chosen
 
 
@@ -94,9 +94,7 @@ class PipGreedyBot(TableBot):
     ) -> Board:
         afterstates, offsets = legal_afterstates_batch(boards, rolls, self.rules)
         scores = self.scores(afterstates, np.zeros(len(afterstates), dtype=np.int64))
-        best = np.repeat(np.maximum.reduceat(scores, offsets[:-1]), np.diff(offsets))
-        rows = np.flatnonzero(scores == best)
-        chosen: Board = afterstates[rows[np.searchsorted(rows, offsets[1:]) - 1]]
+        chosen: Board = afterstates[best_rows(scores, offsets, last=True)]
         return chosen
 
 

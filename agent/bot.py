@@ -31,7 +31,7 @@ __all__ = [
     "Bot",
     "FloatArray",
     "NetBot",
-    "first_best",
+    "best_rows",
     "load_bot",
 ]
 
@@ -54,8 +54,8 @@ class BestPlay:
     """The play as people write it, such as "8/5 6/5"."""
 
 
-def first_best(scores: NDArray[Any], offsets: IntArray) -> IntArray:
-    """Row of the highest score of each position, the first one of equals; `(B,)` int64.
+def best_rows(scores: NDArray[Any], offsets: IntArray, *, last: bool = False) -> IntArray:
+    """Row of the highest score of each position, the first or last one of equals; `(B,)` int64.
 
     scores: `(M,)`; position i owns rows offsets[i] to offsets[i + 1], at least one.
     """
@@ -64,6 +64,8 @@ def first_best(scores: NDArray[Any], offsets: IntArray) -> IntArray:
         return starts
     best = np.maximum.reduceat(scores, starts)
     rows = np.flatnonzero(scores == np.repeat(best, np.diff(offsets)))
+    if last:
+        return rows[np.searchsorted(rows, offsets[1:]) - 1]
     return rows[np.searchsorted(rows, starts)]
 
 
@@ -143,7 +145,7 @@ class NetBot(Bot):
 
         opp_boards = variant_of(self.rules).flip(afterstates)
         opp_equities = scored(self.probabilities(opp_boards), self.rules)[1]
-        chosen: Board = afterstates[first_best(-opp_equities, offsets)]
+        chosen: Board = afterstates[best_rows(-opp_equities, offsets)]
         return chosen
 
     def probabilities(self, boards: Board) -> Probs:

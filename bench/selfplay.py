@@ -11,7 +11,6 @@ plays and learns by turns, as a two-core run does on both cores.
 import argparse
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -25,7 +24,7 @@ from engine.moves import legal_afterstates_batch
 from train.config import CheckConfig, LearnConfig, SelfPlayConfig, StageConfig, TrainConfig
 from train.learner import Learner
 from train.loop import Trainer
-from train.selfplay import Round, RoundPlan, play_round
+from train.selfplay import Round, RoundPlan, play_chunk
 
 SHAPES = {
     "128": NetConfig(pairs=False, experts="none", hidden=0),
@@ -47,17 +46,6 @@ def cpu_seconds(run: Callable[[], object]) -> float:
         run()
         best = min(best, time.thread_time() - start)
     return best
-
-
-class _SameThread(ThreadPoolExecutor):
-    """Runs what it is given at once, in the caller's thread, so that its CPU time is ours."""
-
-    def submit(self, function, /, *args, **kwargs):  # type: ignore[no-untyped-def]
-        from concurrent.futures import Future
-
-        future: Future[Round] = Future()
-        future.set_result(function(*args, **kwargs))
-        return future
 
 
 def trained_net(shape: NetConfig, games: int, seed: int) -> ValueNet:
@@ -88,9 +76,7 @@ def play(net: ValueNet, games: int, seed: int) -> Round:
         random_plies=8,
         expected=0.0,
     )
-    with _SameThread() as executor:
-        (played,) = play_round(net, plan, executor)
-    return played
+    return play_chunk(net, plan, 0, games)
 
 
 def main() -> None:

@@ -48,7 +48,7 @@ POSITION is one of:
 Results go to stdout, everything else to stderr. Exit codes: 0 done, 2 could not
 run, 130 interrupted."""
 
-_EPILOG = "try: nardi plays start --dice 31"
+_EPILOG = "try: nardi best-move start --dice 31"
 
 
 class Parser(argparse.ArgumentParser):

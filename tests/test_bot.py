@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from agent.baselines import PipGreedyBot, PubevalBot, RandomBot
-from agent.bot import BOT_TEXTS, Bot, NetBot, first_best, load_bot
+from agent.bot import BOT_TEXTS, Bot, NetBot, best_rows, load_bot
 from agent.checkpoint import save_net
 from agent.evaluator import cubeless_equity
 from agent.net import NetConfig, ValueNetConfig, new_value_net
@@ -129,20 +129,20 @@ def test_baselines_have_no_probabilities() -> None:
         load_bot("pubeval").probabilities(START[np.newaxis])
 
 
-# --- first_best ---
+# --- best_rows ---
 
 
-def test_first_best(rng: np.random.Generator) -> None:
+def test_best_rows(rng: np.random.Generator) -> None:
     counts = rng.integers(1, 6, size=200)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     scores = rng.integers(-3, 4, size=offsets[-1])
-    rows = first_best(scores, offsets)
+    rows = best_rows(scores, offsets)
     expected = [
         start + int(np.argmax(scores[start:end]))
         for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
     ]
     assert rows.tolist() == expected
-    assert first_best(np.empty(0), np.zeros(1, dtype=np.int64)).tolist() == []
+    assert best_rows(np.empty(0), np.zeros(1, dtype=np.int64)).tolist() == []
 
 
 # --- nets ---

@@ -18,7 +18,7 @@ from engine.variant import variant_of
 from train.kernels.returns import lambda_returns
 from train.kernels.selfplay import MAX_PLIES, expected_values, play_games
 
-__all__ = ["Round", "RoundPlan", "play_round"]
+__all__ = ["Round", "RoundPlan", "play_chunk", "play_round"]
 
 _PLIES_EXPECTED: Final = 80  # rows a game to make room for at first
 _SALT_EXPECTED: Final = 1 << 40  # spawn keys of draws that are not dice lie far beyond the games
@@ -57,13 +57,14 @@ def play_round(net: ValueNet, plan: RoundPlan, executor: Executor) -> Iterator[R
     """
     last = plan.first_game + plan.games
     futures: list[Future[Round]] = [
-        executor.submit(_play_chunk, net, plan, first, min(plan.games_per_call, last - first))
+        executor.submit(play_chunk, net, plan, first, min(plan.games_per_call, last - first))
         for first in range(plan.first_game, last, plan.games_per_call)
     ]
     return (future.result() for future in futures)
 
 
-def _play_chunk(net: ValueNet, plan: RoundPlan, first_game: int, n_games: int) -> Round:
+def play_chunk(net: ValueNet, plan: RoundPlan, first_game: int, n_games: int) -> Round:
+    """Play some games of a plan in this thread, from number first_game on, and work out targets."""
     start = variant_of(INTERNATIONAL).start
     states = game_states(plan.seed, first_game, n_games)
     work = new_work(net.contact, net.race, MAX_PLAYS)
