@@ -4,10 +4,12 @@ All of them play whole batches at once. "First" among equal plays means first in
 order in which `engine.moves` lists them.
 """
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.bot import Bot, FloatArray, best_rows
+from agent.bot import Bot, FloatArray, always, best_rows
 from agent.pubeval import pubeval_table
 from engine.board import (
     NUM_CHECKERS,
@@ -47,9 +49,16 @@ class RandomBot(Bot):
         chosen: Board = afterstates[offsets[:-1] + picks]
         return chosen
 
+    def candidate_shares(self, boards: Board, afterstates: Board, offsets: IntArray) -> FloatArray:
+        counts = np.diff(offsets)
+        return np.asarray(np.repeat(1 / counts, counts))
+
 
 class TableBot(Bot):
     """Takes the play with the highest sum of one table entry for each slot of the afterstate."""
+
+    _takes_last: ClassVar[bool] = False
+    """Whether of equal plays it takes the last one and not the first."""
 
     def __init__(self, name: str, rules: Rules, *tables: IntArray) -> None:
         """tables: each `(26, 31)` int64, entry [slot, 15 + count]; `_table_numbers` chooses."""
@@ -70,9 +79,15 @@ class TableBot(Bot):
         self, boards: Board, rolls: NDArray[np.int8], draws: FloatArray | None = None
     ) -> Board:
         afterstates, offsets = legal_afterstates_batch(boards, rolls, self.rules)
-        numbers = np.repeat(self._table_numbers(np.asarray(boards)), np.diff(offsets))
-        chosen: Board = afterstates[best_rows(self.scores(afterstates, numbers), offsets)]
+        chosen: Board = afterstates[self._best_rows(np.asarray(boards), afterstates, offsets)]
         return chosen
+
+    def candidate_shares(self, boards: Board, afterstates: Board, offsets: IntArray) -> FloatArray:
+        return always(self._best_rows(boards, afterstates, offsets), len(afterstates))
+
+    def _best_rows(self, boards: Board, afterstates: Board, offsets: IntArray) -> IntArray:
+        numbers = np.repeat(self._table_numbers(boards), np.diff(offsets))
+        return best_rows(self.scores(afterstates, numbers), offsets, last=self._takes_last)
 
 
 class PipGreedyBot(TableBot):
@@ -82,20 +97,14 @@ class PipGreedyBot(TableBot):
     the others hits if any hits, and brings its checkers furthest home.
     """
 
+    _takes_last = True
+
     def __init__(self, name: str = "pip-greedy", rules: Rules = INTERNATIONAL) -> None:
         counts = np.arange(-NUM_CHECKERS, NUM_CHECKERS + 1)
         pips = np.arange(NUM_SLOTS)[:, np.newaxis]
         own = np.where(counts > 0, pips * counts, 0)
         own[0] = 0
         super().__init__(name, rules, -own)
-
-    def choose(
-        self, boards: Board, rolls: NDArray[np.int8], draws: FloatArray | None = None
-    ) -> Board:
-        afterstates, offsets = legal_afterstates_batch(boards, rolls, self.rules)
-        scores = self.scores(afterstates, np.zeros(len(afterstates), dtype=np.int64))
-        chosen: Board = afterstates[best_rows(scores, offsets, last=True)]
-        return chosen
 
 
 class PubevalBot(TableBot):

@@ -31,6 +31,7 @@ __all__ = [
     "Bot",
     "FloatArray",
     "NetBot",
+    "always",
     "best_rows",
     "load_bot",
 ]
@@ -69,11 +70,20 @@ def best_rows(scores: NDArray[Any], offsets: IntArray, *, last: bool = False) ->
     return rows[np.searchsorted(rows, starts)]
 
 
+def always(rows: IntArray, n_rows: int) -> FloatArray:
+    """Shares `(n_rows,)` of plays of which these rows are always taken and the others never."""
+    shares = np.zeros(n_rows)
+    shares[rows] = 1
+    return shares
+
+
 class Bot(ABC):
     """A player: gives a play for every position and roll; some give probabilities as well."""
 
     uses_draws: ClassVar[bool] = False
     """Whether it looks at `draws`; all others play the same whenever they are asked."""
+    has_probabilities: ClassVar[bool] = False
+    """Whether `probabilities` gives some."""
 
     def __init__(self, name: str, rules: Rules = INTERNATIONAL) -> None:
         self.name = name
@@ -104,6 +114,20 @@ class Bot(ABC):
             " net, net:FILE"
         )
 
+    def candidate_shares(self, boards: Board, afterstates: Board, offsets: IntArray) -> FloatArray:
+        """How often the bot takes each of some plays where there are no others; `(M,)`.
+
+        boards: `(B, 26)` before the plays, seen by the movers; afterstates: `(M, 26)` still seen by
+        them; position i owns rows offsets[i] to offsets[i + 1], at least one, in lexicographic
+        order. Shares of a position add up to 1; a bot that does not play by chance takes one play
+        always. Taken as legal. Raises ConfigError as `probabilities` does: this method ranks by the
+        equity of those; a bot without them has one of its own.
+        """
+        from agent.ranking import scored
+
+        opp_probs = self.probabilities(variant_of(self.rules).flip(afterstates))
+        return always(best_rows(-scored(opp_probs, self.rules)[1], offsets), len(afterstates))
+
     def best_play(
         self, board: ArrayLike, roll: Sequence[int], draw: float | None = None
     ) -> BestPlay:
@@ -126,6 +150,8 @@ class Bot(ABC):
 
 class NetBot(Bot):
     """A net that takes the play with the highest cubeless equity, without looking further."""
+
+    has_probabilities = True
 
     def __init__(self, name: str, evaluator: "Evaluator", rules: Rules = INTERNATIONAL) -> None:
         from agent.ranking import check_scoring, plays_like_international

@@ -1,17 +1,22 @@
-"""`nardi benchmark`: how many points per game one bot wins from another."""
+"""`nardi benchmark`: points per game of one bot against another, or what its decisions cost."""
 
 import argparse
 import math
 import os
 import secrets
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from eval.duel import Duel, Side
     from eval.stats import Estimate
 
 __all__ = ["add_parser", "run"]
+
+_GAMES: Final = 2000
+_WORST: Final = 5
+_OF_DUELS: Final = ("games", "seed", "workers", "rules")
 
 _BOT_HELP = """\
 random, pip-greedy, pubeval, net (the one that nardi brings) or net:FILE; a depth may follow, as in
@@ -20,7 +25,9 @@ _DESCRIPTION = """\
 Play cubeless money games of two bots and tell how many points per game A wins from B. Every dice
 stream is played twice, the second time with the seats swapped, so that part of the luck cancels.
 The same seed gives the same figures for any number of workers. Ctrl-C ends it with the figures so
-far."""
+far. With --decisions or --positions nothing is played: A, and B if there is one, are measured on
+decisions or positions whose worth is known (docs/benchmarks.md), a hundred times more sensitively
+than by games."""
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -32,25 +39,90 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         allow_abbrev=False,
     )
     parser.add_argument("a", metavar="A", help=_BOT_HELP)
-    parser.add_argument("b", metavar="B", help="the other one, named likewise")
+    parser.add_argument("b", metavar="B", nargs="?", help="the other one, named likewise")
     parser.add_argument(
-        "--games", type=int, default=2000, metavar="N", help="an even number; default: %(default)s"
+        "--decisions",
+        type=Path,
+        metavar="FILE",
+        help="tell loss per decision, and where A differs from B, on a file of decisions",
     )
+    parser.add_argument(
+        "--positions",
+        type=Path,
+        metavar="FILE",
+        help="tell how far equities and probabilities are off on a file of positions",
+    )
+    parser.add_argument(
+        "--worst",
+        type=int,
+        metavar="N",
+        help=f"misses to show with --decisions; default: {_WORST}",
+    )
+    parser.add_argument("--games", type=int, metavar="N", help=f"an even number; default: {_GAMES}")
     parser.add_argument("--seed", type=int, metavar="S", help="default: one is drawn, and told")
     parser.add_argument(
         "--workers", type=int, metavar="W", help="processes to use; default: one for each CPU"
     )
     parser.add_argument(
         "--rules",
-        default="international",
         metavar="RULES",
         help="house rules, such as caucasian; the cube's do not count (docs/rules.md)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document on one line")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, usage_error=parser.error)
 
 
 def run(args: argparse.Namespace) -> int:
+    from engine.errors import ConfigError
+
+    if args.decisions is not None or args.positions is not None:
+        for name in _OF_DUELS:
+            if getattr(args, name) is not None:
+                raise ConfigError(
+                    f"--{name} is about games; it does not go with --decisions and --positions"
+                )
+        return _measure(args)
+    if args.worst is not None:
+        raise ConfigError("--worst goes with --decisions only")
+    if args.b is None:
+        args.usage_error("a second bot B is needed to play against (or --decisions, --positions)")
+    return _duel(args)
+
+
+def _measure(args: argparse.Namespace) -> int:
+    """Loss per decision, value errors, or both."""
+    from agent.bot import load_bot
+    from engine.errors import ConfigError
+    from eval.decisions import measure_decisions, measure_positions
+    from eval.references import read_decisions, read_positions
+    from nardi import loss_view
+    from nardi.cli import DONE
+    from nardi.compiling import compiling_is_told
+    from nardi.documents import json_line
+
+    worst = _WORST if args.worst is None else args.worst
+    if worst < 0:
+        raise ConfigError(f"worst '{worst}'; accepted: whole numbers from 0 up")
+    names = [name for name in (args.a, args.b) if name is not None]
+    document: dict[str, Any] = {"decisions": None, "positions": None}
+    texts = []
+    with compiling_is_told():
+        bots = [load_bot(name) for name in names]
+        if args.decisions is not None:
+            decisions = read_decisions(args.decisions)
+            losses = [measure_decisions(bot, decisions) for bot in bots]
+            document["decisions"] = loss_view.decisions_document(losses, decisions, worst)
+            texts.append(loss_view.decisions_text(losses, decisions, worst))
+        if args.positions is not None:
+            positions = read_positions(args.positions)
+            errors = [measure_positions(bot, positions) for bot in bots]
+            document["positions"] = loss_view.positions_document(names, errors, positions)
+            texts.append(loss_view.positions_text(names, errors, positions))
+    print(json_line(document) if args.json else "\n\n".join(texts))
+    return DONE
+
+
+def _duel(args: argparse.Namespace) -> int:
     from engine.rules import parse_rules
     from eval.duel import Progress as DuelProgress
     from eval.duel import play_duel
@@ -60,10 +132,11 @@ def run(args: argparse.Namespace) -> int:
     from nardi.documents import json_line
     from nardi.progress import Progress
 
+    games = _GAMES if args.games is None else args.games
     seed = secrets.randbits(32) if args.seed is None else args.seed
     if args.seed is None:
         print(f"nardi benchmark: seed {seed}", file=sys.stderr)
-    with compiling_is_told(), Progress("nardi benchmark", args.games, "games") as progress:
+    with compiling_is_told(), Progress("nardi benchmark", games, "games") as progress:
 
         def show(so_far: DuelProgress) -> None:
             known = not math.isnan(so_far.ppg.stderr)
@@ -72,9 +145,9 @@ def run(args: argparse.Namespace) -> int:
         duel = play_duel(
             args.a,
             args.b,
-            args.games,
+            games,
             seed,
-            parse_rules(args.rules),
+            parse_rules(args.rules or "international"),
             workers=_num_cpus() if args.workers is None else args.workers,
             on_progress=show,
         )
@@ -88,7 +161,7 @@ def run(args: argparse.Namespace) -> int:
     if duel.interrupted:
         print(
             f"nardi benchmark: interrupted; the figures are of the first {duel.n_games:,} of"
-            f" {args.games:,} games",
+            f" {games:,} games",
             file=sys.stderr,
         )
         return INTERRUPTED
