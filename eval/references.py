@@ -5,6 +5,7 @@ whole numbers seen by their owner. docs/benchmarks.md has the format.
 """
 
 import gzip
+import itertools
 import json
 import math
 import zlib
@@ -307,7 +308,7 @@ class _Decision:
             line.fail("", f"'candidates' {length}; accepted: two plays or more")
         candidates = [_Candidate(line, number, values) for number, values in enumerate(found, 1)]
         self.candidates = sorted(candidates, key=lambda each: tuple(each.afterstate))
-        for one, other in zip(self.candidates, self.candidates[1:], strict=False):
+        for one, other in itertools.pairwise(self.candidates):
             if (one.afterstate == other.afterstate).all():
                 line.fail("", f"candidates {one.number} and {other.number} are the same board")
 

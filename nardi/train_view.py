@@ -46,6 +46,13 @@ def _with_error(mean: float, stderr: float) -> str:
     return f"{mean:+.3f} ± {stderr:.3f}"
 
 
+def _pr(check: "Check") -> str:
+    """The error rating by a yardstick, "" if there is none."""
+    if "yardstick_pr" not in check.values:
+        return ""
+    return f"{check.values['yardstick_pr']:.2f} ± {check.values['yardstick_stderr_pr']:.2f}"
+
+
 def _span(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
@@ -127,7 +134,9 @@ class TrainView(Watch):
         self._last_score = _score(check.scores[-1])
         scores = ", ".join(_score(score) for score in check.scores)
         best = " (best so far)" if is_best and check.games else ""
-        self.say(f"after {check.games:,} games: {scores} ppg{best}")
+        pr = _pr(check)
+        yardstick = f", PR {pr}" if pr else ""
+        self.say(f"after {check.games:,} games: {scores} ppg{yardstick}{best}")
 
     def close(self) -> None:
         if self._bar is not None:
@@ -219,6 +228,9 @@ def _table(checks: "tuple[Check, ...]") -> list[str]:
         begin = "" if start is None else _with_error(start.ppg, start.stderr_ppg)
         end = "" if only else f"{_with_error(score.ppg, score.stderr_ppg):>24}"
         rows.append(f"{score.opponent:<{width}}{begin:>20}{end}")
+    begin, end = _pr(first), "" if only else f"{_pr(last):>24}"
+    if _pr(last):
+        rows.append(f"{'PR, lower is better':<{width}}{begin:>20}{end}")
     return rows
 
 

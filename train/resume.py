@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,6 +49,8 @@ class Check:
     """Games of self-play that the net had learned from."""
     scores: tuple[Score, ...]
     """One for each opponent; the last one's decides which net is best."""
+    values: dict[str, float] = field(default_factory=dict)
+    """Other figures of the net, by tags such as "yardstick_pr"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +154,11 @@ def load_state(path: Path) -> Snapshot:
 
 
 def _check(values: dict[str, Any]) -> Check:
-    return Check(games=values["games"], scores=tuple(Score(**score) for score in values["scores"]))
+    return Check(
+        games=values["games"],
+        scores=tuple(Score(**score) for score in values["scores"]),
+        values=values.get("values", {}),  # states of before there were any lack it
+    )
 
 
 def _below(arrays: dict[str, NDArray[Any]], place: str) -> dict[str, NDArray[Any]]:

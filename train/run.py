@@ -25,7 +25,7 @@ from train.metrics import Metrics
 from train.resume import Check, RunRecord, Score, Snapshot, save_state
 from train.stopping import StoppedError
 
-__all__ = ["SAVE_EVERY_S", "PlayMatch", "Run", "Watch", "first_net", "warm_up"]
+__all__ = ["SAVE_EVERY_S", "Measure", "PlayMatch", "Run", "Watch", "first_net", "warm_up"]
 
 SAVE_EVERY_S: Final = 30.0
 """Seconds of work after which the run is saved, at the end of the round."""
@@ -34,6 +34,8 @@ _SALT_NET: Final = 1 << 42  # spawn key of the first weights, beyond those of ga
 
 PlayMatch = Callable[[ValueNet, str], Score]
 """Plays a net against the bot that a text names; may raise StoppedError when the run is to stop."""
+Measure = Callable[[ValueNet], dict[str, float]]
+"""Other figures of a net that each check logs, by tags to which "eval/" is added."""
 
 
 class Watch:
@@ -74,14 +76,15 @@ class Run:
         *,
         workers: int,
         play_match: PlayMatch | None = None,
+        measure: Measure = lambda net: {},
         watch: Watch | None = None,
         should_stop: Callable[[], bool] = lambda: False,
         log_lengths: dict[str, int] | None = None,
     ) -> None:
         """net: the weights to begin with; workers: threads that play; play_match: None = no checks.
 
-        should_stop is asked after each round. Raises CheckpointError if the folder cannot be
-        written.
+        measure: what else each check logs. should_stop is asked after each round. Raises
+        CheckpointError if the folder cannot be written.
         """
         torch.set_num_threads(1)  # more of them would make sums depend on their number
         self.folder = folder
@@ -90,6 +93,7 @@ class Run:
             record.config, net, workers=workers, minutes=record.minutes, device=record.device
         )
         self._play_match = play_match
+        self._measure = measure
         self.watch = watch or Watch()
         """Is told how it goes."""
         self._should_stop = should_stop
@@ -209,7 +213,7 @@ class Run:
         return self.games >= due
 
     def _check(self) -> None:
-        """Play all opponents, keep the net if it is the best, and save."""
+        """Play all opponents, measure, keep the net if it is the best, and save."""
         assert self._play_match is not None
         net = self.trainer.net()
         scores = []
@@ -217,7 +221,7 @@ class Run:
             if self._should_stop():
                 raise StoppedError
             scores.append(self._play_match(net, opponent))
-        check = Check(games=self.games, scores=tuple(scores))
+        check = Check(games=self.games, scores=tuple(scores), values=self._measure(net))
         best = self.record.best
         is_best = best is None or scores[-1].ppg > best.scores[-1].ppg
         self.record = dataclasses.replace(
@@ -229,6 +233,7 @@ class Run:
         for score in scores:
             values[f"eval/{score.opponent}_ppg"] = score.ppg
             values[f"eval/{score.opponent}_stderr_ppg"] = score.stderr_ppg
+        values |= {f"eval/{tag}": value for tag, value in check.values.items()}
         self._metrics.write(self.games, values)
         self.save(is_best=is_best)
         self.watch.check_done(check, is_best)

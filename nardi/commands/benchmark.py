@@ -75,6 +75,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(args: argparse.Namespace) -> int:
     from engine.errors import ConfigError
 
+    if args.worst is not None and args.decisions is None:
+        raise ConfigError("--worst goes with --decisions only")
     if args.decisions is not None or args.positions is not None:
         for name in _OF_DUELS:
             if getattr(args, name) is not None:
@@ -82,8 +84,6 @@ def run(args: argparse.Namespace) -> int:
                     f"--{name} is about games; it does not go with --decisions and --positions"
                 )
         return _measure(args)
-    if args.worst is not None:
-        raise ConfigError("--worst goes with --decisions only")
     if args.b is None:
         args.usage_error("a second bot B is needed to play against (or --decisions, --positions)")
     return _duel(args)

@@ -15,6 +15,7 @@ from engine.errors import ConfigError
 
 if TYPE_CHECKING:
     from agent.net import ValueNet
+    from eval.references import DecisionSet
     from nardi.train_view import TrainView
     from train.config import TrainConfig
     from train.folder import RunFolder
@@ -93,6 +94,13 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         choices=("auto", "cpu", "cuda"),
         help="where the weights are fitted; default: auto, a GPU if there is one",
     )
+    parser.add_argument(
+        "--yardstick",
+        type=Path,
+        metavar="FILE",
+        help="file of decisions on which each check measures the net as well, as nardi benchmark"
+        " --decisions does; nothing is learned from it",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document on one line")
     parser.set_defaults(run=run)
 
@@ -144,6 +152,17 @@ def _check_opponents(config: "TrainConfig") -> None:
         load_bot(opponent)
 
 
+def _yardstick(args: argparse.Namespace) -> "DecisionSet | None":
+    if args.yardstick is None:
+        return None
+    from eval.references import read_decisions
+
+    decisions = read_decisions(args.yardstick)
+    if len(decisions.boards) < 2:
+        raise ConfigError(f"yardstick '{args.yardstick}' has one decision; accepted: two or more")
+    return decisions
+
+
 def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
     """A new run. Everything that can be wrong is found before work starts."""
     from agent.checkpoint import load_net
@@ -168,6 +187,7 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
     if args.games is not None:
         config = config.with_games(args.games)
     _check_opponents(config)
+    yardstick = _yardstick(args)
     if args.out is None:
         folder = RunFolder.create_by_time(_RUNS, datetime.now())
     else:
@@ -190,7 +210,7 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
             origin=origin,
         )
         net = first_net(config) if parent is None else parent
-        session = _Session(stop)
+        session = _Session(stop, yardstick)
         session.run = Run(folder, record, net, workers=_num_workers(args), **session.hooks())
     except BaseException:
         folder.discard()
@@ -245,7 +265,7 @@ def _resumed(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
         origin = {**record.origin, **commit_facts(), "versions": version_facts()}
         device = pick_device(args.device or record.device)
         record = dataclasses.replace(record, origin=origin, device=device)
-        session = _Session(stop)
+        session = _Session(stop, _yardstick(args))
         session.run = Run.resume(
             folder,
             dataclasses.replace(snapshot, record=record),
@@ -318,14 +338,16 @@ class _Session:
     run: "Run"
     view: "TrainView"
 
-    def __init__(self, stop: "StopSignals") -> None:
+    def __init__(self, stop: "StopSignals", yardstick: "DecisionSet | None") -> None:
         self.stop = stop
+        self.yardstick = yardstick
         self.notes: list[str] = []
 
     def hooks(self) -> dict[str, Any]:
         """Arguments of `Run` that bring it here."""
         return {
             "play_match": self.play_match,
+            "measure": self.measure,
             "should_stop": lambda: self.stop.wanted,
         }
 
@@ -357,6 +379,17 @@ class _Session:
         return Score(
             opponent=opponent, ppg=duel.ppg.mean, stderr_ppg=duel.ppg.stderr, games=duel.n_games
         )
+
+    def measure(self, net: "ValueNet") -> dict[str, float]:
+        """What the net's decisions cost on the yardstick, if there is one."""
+        if self.yardstick is None:
+            return {}
+        from agent.bot import NetBot
+        from agent.evaluator import Evaluator
+        from eval.decisions import measure_decisions
+
+        pr = measure_decisions(NetBot("net", Evaluator(net)), self.yardstick).overall.pr
+        return {"yardstick_pr": pr.mean, "yardstick_stderr_pr": pr.stderr}
 
 
 def _drive(session: _Session, stop: "StopSignals", as_json: bool) -> int:
