@@ -28,6 +28,7 @@ __all__ = [
     "Loss",
     "Losses",
     "Miss",
+    "in_pr",
     "mean_differences",
     "measure_decisions",
     "measure_positions",
@@ -105,8 +106,9 @@ def measure_decisions(bot: Bot, decisions: DecisionSet) -> Losses:
     """Let a bot choose among the candidates of all decisions."""
     shares = bot.candidate_shares(decisions.boards, decisions.afterstates, decisions.offsets)
     starts = decisions.offsets[:-1]
-    losses = np.add.reduceat(shares * candidate_losses(decisions), starts)
-    best = np.add.reduceat(shares * (candidate_losses(decisions) == 0), starts)
+    of_candidates = _candidate_losses(decisions)
+    losses = np.add.reduceat(shares * of_candidates, starts)
+    best = np.add.reduceat(shares * (of_candidates == 0), starts)
     return Losses(
         bot=bot.name,
         rules=bot.rules,
@@ -121,7 +123,7 @@ def measure_decisions(bot: Bot, decisions: DecisionSet) -> Losses:
     )
 
 
-def candidate_losses(decisions: DecisionSet) -> FloatArray:
+def _candidate_losses(decisions: DecisionSet) -> FloatArray:
     """What each candidate costs against the best one of its decision, `(M,)`, 0 or more."""
     best = np.maximum.reduceat(decisions.equities, decisions.offsets[:-1])
     return np.asarray(np.repeat(best, np.diff(decisions.offsets)) - decisions.equities)

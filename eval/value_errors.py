@@ -47,7 +47,7 @@ def owner_probabilities(bot: Bot, boards: Board, swapped: NDArray[np.bool_]) -> 
 
     Raises ConfigError if the bot has none.
     """
-    from agent.evaluator import swap_sides
+    from agent.evaluator import swap_sides  # bots without a net do not need its kernels
 
     probs = bot.probabilities(boards)
     return np.where(swapped[:, np.newaxis], swap_sides(probs), probs).astype(np.float64)
