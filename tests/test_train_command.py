@@ -392,7 +392,7 @@ def test_diverging(tiny: list[str], tmp_path: Path, capsys: Capture) -> None:
         (["--set", "learn.bach=5"], "unknown setting 'learn.bach'"),
         (["--set", "checks.opponents=['gnubg']"], "unknown bot 'gnubg'; known: random"),
         (["--from", "none.safetensors"], "net 'none.safetensors' does not exist"),
-        (["--games", "1", "--preset", "long"], "games is '1'; a whole number from 2 up fits"),
+        (["--games", "1", "--preset", "long"], "games is '1'; a whole number from 3 up fits"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
