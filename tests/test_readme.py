@@ -57,13 +57,15 @@ def test_there_are_examples() -> None:
     assert all("nardi" in command for command in commands)
 
 
-def test_demo_shows_the_first_examples() -> None:
+def test_demo_begins_with_the_first_example() -> None:
+    """The page shows the first command's output and names the others, which take a minute."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     demo = re.findall(r"^\t@echo '\$\$ (nardi .*)'$", makefile, re.MULTILINE)
     run = re.findall(r"^\t@\$\(BIN\)/python -m (nardi .*)$", makefile, re.MULTILINE)
-    assert demo
+    assert len(demo) == 4
     assert demo == run
-    assert [command for command, _ in examples()][: len(demo)] == demo
+    assert examples()[0][0] == demo[0]
+    assert all(command in README for command in demo)
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/library.md"])
