@@ -72,7 +72,30 @@ def test_a_change_in_a_called_kernel_reaches_its_cached_callers(tree: Path) -> N
     assert run(tree) == (30, 1)
 
 
-def test_the_stamp_covers_the_engine_and_all_kernels(tree: Path) -> None:
-    assert compiled.sources_stamp() == compiled.sources_stamp()
-    names = {path.parent.name for path in ROOT.glob("*/kernels/*.py")}
-    assert names == {"kernels"}
+@pytest.mark.parametrize(
+    ("changed", "counts"),
+    [
+        ("engine/board.py", True),
+        ("probe/kernels/caller.py", True),
+        ("probe/__init__.py", False),
+    ],
+)
+def test_the_stamp_covers_the_engine_and_all_kernels(
+    tree: Path, changed: str, counts: bool
+) -> None:
+    def stamp() -> str:
+        command = "from engine.compiled import sources_stamp; print(sources_stamp())"
+        environment = os.environ | {"PYTHONPATH": str(tree)}
+        return subprocess.run(
+            [sys.executable, "-c", command],
+            cwd=tree,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    before = stamp()
+    with (tree / changed).open("a") as stream:
+        stream.write("# changed\n")
+    assert (stamp() != before) == counts

@@ -2,11 +2,12 @@
 
 import argparse
 import math
-import os
 import secrets
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from nardi.cpus import num_cpus
 
 if TYPE_CHECKING:
     from eval.duel import Duel, Side
@@ -148,7 +149,7 @@ def _duel(args: argparse.Namespace) -> int:
             games,
             seed,
             parse_rules(args.rules or "international"),
-            workers=_num_cpus() if args.workers is None else args.workers,
+            workers=num_cpus() if args.workers is None else args.workers,
             on_progress=show,
         )
     print(json_line(_document(duel)) if args.json else _table(duel))
@@ -166,13 +167,6 @@ def _duel(args: argparse.Namespace) -> int:
         )
         return INTERRUPTED
     return DONE
-
-
-def _num_cpus() -> int:
-    """Number of CPUs this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _with_error(estimate: "Estimate") -> str:

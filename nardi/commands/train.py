@@ -3,7 +3,6 @@
 import argparse
 import importlib.util
 import math
-import os
 import secrets
 import shlex
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import ConfigError
+from nardi.cpus import num_cpus
 
 if TYPE_CHECKING:
     from agent.net import ValueNet
@@ -137,14 +137,6 @@ def _check_options(args: argparse.Namespace) -> None:
             )
 
 
-def _num_workers(args: argparse.Namespace) -> int:
-    if args.workers is not None:
-        return int(args.workers)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _check_opponents(config: "TrainConfig") -> None:
     from agent.bot import load_bot
 
@@ -211,7 +203,9 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
         )
         net = first_net(config) if parent is None else parent
         session = _Session(stop, yardstick)
-        session.run = Run(folder, record, net, workers=_num_workers(args), **session.hooks())
+        session.run = Run(
+            folder, record, net, workers=args.workers or num_cpus(), **session.hooks()
+        )
     except BaseException:
         folder.discard()
         raise
@@ -271,7 +265,7 @@ def _resumed(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
             dataclasses.replace(snapshot, record=record),
             config=config,
             minutes=args.minutes,
-            workers=_num_workers(args),
+            workers=args.workers or num_cpus(),
             **session.hooks(),
         )
     except BaseException:
