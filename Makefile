@@ -53,7 +53,7 @@ types: $(VENV)/.installed-test
 
 tests: $(VENV)/.installed-test
 	@echo "== fast tests and the examples of README.md"
-	@$(BIN)/python -m pytest -q -rs --durations=10
+	@$(BIN)/python -m pytest -q -rs --durations=10 -n auto
 
 test-slow: $(VENV)/.installed-test peers
 	@$(BIN)/python -m pytest -q -rs -m slow
