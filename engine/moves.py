@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.batch_moves import first_fault, plays_of_many, plays_of_one
+from engine.batch_moves import first_fault
 from engine.board import (
     NUM_CHECKERS,
     NUM_SLOTS,
@@ -32,6 +32,7 @@ from engine.house_moves import BAN_HITTER, BAN_HOME_HIT
 from engine.play_codes import code_num_steps, code_source, code_step_die
 from engine.rules import INTERNATIONAL, Rules
 from engine.turn import Step, playable_orders, step_fault
+from engine.variant import variant_of
 
 __all__ = [
     "Steps",
@@ -99,7 +100,7 @@ def legal_plays(
     """
     b = check_running(board)
     die_a, die_b = check_roll(roll)
-    afterstates, codes = plays_of_one(b, die_a, die_b, *_bans(rules))
+    afterstates, codes = variant_of(rules).plays_of_one(b, die_a, die_b, *_bans(rules))
     if len(afterstates) == 0:
         return b[np.newaxis, :], [()]
     high, low = max(die_a, die_b), min(die_a, die_b)
@@ -127,6 +128,7 @@ def legal_afterstates_batch(
     """
     many, faces = check_batch(boards, rolls)
     ban_hide, bear_off_ban = _bans(rules)
+    plays_of_many = variant_of(rules).plays_of_many
     # Allocated here and not in compiled code: numpy asks for huge pages, and fresh small ones took
     # a third of the time.
     rows = np.empty((len(many) * _ROWS_EXPECTED, NUM_SLOTS), dtype=np.int8)

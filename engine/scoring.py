@@ -139,7 +139,8 @@ def _loss_factors(boards: Board, rules: Rules) -> IntArray:
         factors = np.where(on_bar | _in_opp_home(boards), 3, 2)
     else:
         all_home = ~(boards[..., _HOME_END + 1 :] > 0).any(axis=-1)
-        factors = np.where(on_bar, 4, np.where(all_home, 3, 2))
+        caught = variant_of(rules).is_caught(boards)
+        factors = np.where(caught, 4, np.where(all_home, 3, 2))
     return np.where(single, 1, factors).astype(np.int64)
 
 

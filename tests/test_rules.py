@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.board import START
 from engine.errors import ConfigError, NardiError
 from engine.rules import ARENA, CAUCASIAN, INTERNATIONAL, PRESETS, Rules, parse_rules
+from engine.scoring import KINDS
+from engine.variant import SHORT, variant_of
 
 VALUES: dict[str, list[object]] = {
     "hit_and_hide": ["allow", "ban"],
@@ -221,3 +224,16 @@ def test_rules_of_every_pair_of_values_read_back() -> None:
         for value, other_value in itertools.product(values, other_values):
             rules = INTERNATIONAL.replace(**{name: value, other: other_value})
             assert parse_rules(str(rules)) == rules
+
+
+def test_the_variant_carries_what_the_game_needs() -> None:
+    short = variant_of(Rules())
+    assert short is SHORT
+    assert short.start.tolist() == START.tolist()
+    assert set(short.scorings) == set(KINDS)
+    assert short.scorings[0] == Rules().scoring
+    bar = START.copy()
+    bar[25], bar[24] = 1, 1
+    assert [bool(short.is_caught(board)) for board in (START, bar)] == [False, True]
+    afterstates, codes = short.plays_of_one(START, 3, 1, False, 0)
+    assert len(afterstates) == len(codes) == 16
