@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from agent.net import NetConfig, ValueNet, ValueNetConfig
-from train.config import CheckConfig, LearnConfig, SelfPlayConfig, StageConfig, TrainConfig
+from nardi.cli import FAILED, main
+from train.config import (
+    CheckConfig,
+    LearnConfig,
+    SelfPlayConfig,
+    StageConfig,
+    TrainConfig,
+    config_text,
+)
 from train.folder import RunFolder
 from train.loop import Progress
 from train.resume import RunRecord, Score, load_state
@@ -107,3 +115,17 @@ def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
 def with_stages(config: TrainConfig, **changes: Any) -> TrainConfig:
     stages = tuple(dataclasses.replace(stage, **changes) for stage in config.stage)
     return dataclasses.replace(config, stage=stages)
+
+
+def tiny_words(folder: Path) -> list[str]:
+    """Words of a command line that trains for a moment, to which a folder is added."""
+    (folder / "tiny.toml").write_text(config_text(TINY))
+    return ["train", "--config", str(folder / "tiny.toml"), "--device", "cpu"]
+
+
+def run(*words: str | Path) -> int:
+    """Exit code of a command line, also where argparse ends it."""
+    try:
+        return main([str(word) for word in words])
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else FAILED
