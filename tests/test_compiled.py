@@ -75,16 +75,19 @@ def test_a_change_in_a_called_kernel_reaches_its_cached_callers(tree: Path) -> N
 @pytest.mark.parametrize(
     ("changed", "counts"),
     [
-        ("engine/board.py", True),
         ("probe/kernels/caller.py", True),
+        ("probe/kernels/callee.py", True),
+        ("engine/compiled.py", True),
+        ("engine/board.py", False),
         ("probe/__init__.py", False),
     ],
 )
-def test_the_stamp_covers_the_engine_and_all_kernels(
-    tree: Path, changed: str, counts: bool
-) -> None:
+def test_the_stamp_covers_what_a_file_imports(tree: Path, changed: str, counts: bool) -> None:
     def stamp() -> str:
-        command = "from engine.compiled import sources_stamp; print(sources_stamp())"
+        command = (
+            "from pathlib import Path; from engine.compiled import sources_stamp;"
+            f" print(sources_stamp(Path({str(tree / 'probe/kernels/caller.py')!r})))"
+        )
         environment = os.environ | {"PYTHONPATH": str(tree)}
         return subprocess.run(
             [sys.executable, "-c", command],
