@@ -128,6 +128,13 @@ class Bot(ABC):
         opp_probs = self.probabilities(variant_of(self.rules).flip(afterstates))
         return always(best_rows(-scored(opp_probs, self.rules)[1], offsets), len(afterstates))
 
+    def cpu_seconds(self) -> float:
+        """CPU time that processes of its own have used so far; this process's time not included."""
+        return 0.0
+
+    def close(self) -> None:  # noqa: B027 - most bots have nothing to give back
+        """End processes of its own, if it has some; it cannot play after that. May be repeated."""
+
     def best_play(
         self, board: ArrayLike, roll: Sequence[int], draw: float | None = None
     ) -> BestPlay:

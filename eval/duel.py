@@ -24,12 +24,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.bot import Bot, load_bot
+from agent.bot import Bot
 from engine.errors import ConfigError, NardiError
 from engine.rules import INTERNATIONAL, Rules
 from engine.scoring import KINDS
 from engine.variant import variant_of
 from eval.lockstep import Played, play_games
+from eval.players import load_player
 from eval.stats import Estimate, Moments
 
 __all__ = ["CHUNK_STREAMS", "Duel", "Progress", "Side", "play_duel"]
@@ -155,8 +156,8 @@ def play_duel(
 ) -> Duel:
     """Play a duel and return its figures, those so far after an interruption.
 
-    a, b: texts that `agent.bot.load_bot` knows, or bots, which must play by the same rules; a bot
-    made otherwise can play with one worker only. n_games: even if paired. The stake is always 1
+    a, b: texts that `eval.players.load_player` knows, or bots, which must play by the same rules;
+    a bot made otherwise can play with one worker only. n_games: even if paired. The stake is always 1
     and there is no cube: of the rules the plays, the scoring scheme and the end of the game count,
     Jacoby's rule and `mars_with_cube` do not. Unpaired games have streams of their own with `a`
     in seat 0, for null tests. most_turns: turns after which a game is given up and counts 0, None =
@@ -221,7 +222,7 @@ def play_duel(
 
 def _loaded(bot: str | Bot, rules: Rules) -> Bot:
     if isinstance(bot, str):
-        return load_bot(bot, rules)
+        return load_player(bot, rules)
     if bot.rules != rules:
         raise ConfigError(f"bot '{bot.name}' plays by the rules {bot.rules}, the duel by {rules}")
     return bot
@@ -390,7 +391,7 @@ def _start_worker(
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    bots = load_bot(a, rules), load_bot(b, rules)
+    bots = load_player(a, rules), load_player(b, rules)
     games = _Games(bots=bots, seed=seed, rules=rules, paired=paired, most_turns=most_turns)
     _worker = _Worker(games, stop, n_over)
 

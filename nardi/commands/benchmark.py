@@ -92,9 +92,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _measure(args: argparse.Namespace) -> int:
     """Loss per decision, value errors, or both."""
-    from agent.bot import load_bot
     from engine.errors import ConfigError
     from eval.decisions import measure_decisions, measure_positions
+    from eval.players import load_player
     from eval.references import read_decisions, read_positions
     from nardi import loss_view
     from nardi.cli import DONE
@@ -108,7 +108,7 @@ def _measure(args: argparse.Namespace) -> int:
     document: dict[str, Any] = {"decisions": None, "positions": None}
     texts = []
     with compiling_is_told():
-        bots = [load_bot(name) for name in names]
+        bots = [load_player(name) for name in names]
         if args.decisions is not None:
             decisions = read_decisions(args.decisions)
             losses = [measure_decisions(bot, decisions) for bot in bots]

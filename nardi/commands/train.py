@@ -138,10 +138,10 @@ def _check_options(args: argparse.Namespace) -> None:
 
 
 def _check_opponents(config: "TrainConfig") -> None:
-    from agent.bot import load_bot
+    from eval.players import load_player
 
     for opponent in config.checks.opponents:
-        load_bot(opponent)
+        load_player(opponent)
 
 
 def _yardstick(args: argparse.Namespace) -> "DecisionSet | None":
@@ -347,9 +347,10 @@ class _Session:
 
     def play_match(self, net: "ValueNet", opponent: str) -> "Score":
         """A match of the net, in this process and thread: no file and no process in between."""
-        from agent.bot import NetBot, load_bot
+        from agent.bot import NetBot
         from agent.evaluator import Evaluator
         from eval.duel import Progress, play_duel
+        from eval.players import load_player
         from train.resume import Score
         from train.stopping import StoppedError
 
@@ -362,7 +363,7 @@ class _Session:
 
         duel = play_duel(
             NetBot("net", Evaluator(net)),
-            load_bot(opponent),
+            load_player(opponent),
             games,
             CHECK_SEED,
             most_turns=CHECK_TURNS,
