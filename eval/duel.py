@@ -157,11 +157,11 @@ def play_duel(
     """Play a duel and return its figures, those so far after an interruption.
 
     a, b: texts that `eval.players.load_player` knows, or bots, which must play by the same rules;
-    a bot made otherwise can play with one worker only. n_games: even if paired. The stake is always 1
-    and there is no cube: of the rules the plays, the scoring scheme and the end of the game count,
-    Jacoby's rule and `mars_with_cube` do not. Unpaired games have streams of their own with `a`
-    in seat 0, for null tests. most_turns: turns after which a game is given up and counts 0, None =
-    `eval.lockstep.MOST_TURNS`. on_progress is called a few times a second.
+    a bot made otherwise can play with one worker only. n_games: even if paired. The stake is
+    always 1 and there is no cube: of the rules the plays, the scoring scheme and the end of the
+    game count, Jacoby's rule and `mars_with_cube` do not. Unpaired games have streams of their own
+    with `a` in seat 0, for null tests. most_turns: turns after which a game is given up and counts
+    0, None = `eval.lockstep.MOST_TURNS`. on_progress is called a few times a second.
 
     Raises ConfigError for bad arguments, NardiError for a worker that died, KeyboardInterrupt if it
     comes before anything counts.
