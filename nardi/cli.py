@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from engine.errors import NardiError
 from nardi import __version__
-from nardi.commands import benchmark, best_move, convert, net, plays, show, train
+from nardi.commands import benchmark, best_move, compare, convert, net, plays, show, train
 from nardi.commands import eval as eval_command
 from nardi.compiling import no_cache_hint
 
@@ -26,7 +26,7 @@ FAILED = 2
 INTERRUPTED = 130
 NO_READER = 141
 
-_COMMANDS = (show, best_move, eval_command, plays, convert, net, train, benchmark)
+_COMMANDS = (show, best_move, eval_command, plays, convert, net, train, benchmark, compare)
 
 # XGIDs and raw boards may begin with "-", which argparse would take for an option.
 _POSITION_WITH_DASH = re.compile(r"-[-A-Za-z]{14,}:|-[-A-Oa-o]{25}$|-\d+\s*[\s,]")
