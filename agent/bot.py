@@ -132,6 +132,17 @@ class Bot(ABC):
         """CPU time that processes of its own have used so far; this process's time not included."""
         return 0.0
 
+    def evaluations(self) -> int | None:
+        """Positions it has evaluated so far, by a net or otherwise; None if it does not count."""
+        return None
+
+    def fingerprint(self) -> str:
+        """Text that changes when it would play otherwise under the same name; "" = nothing known.
+
+        Games that were played before are only gone on with by a bot with the same fingerprint.
+        """
+        return ""
+
     def close(self) -> None:  # noqa: B027 - most bots have nothing to give back
         """End processes of its own, if it has some; it cannot play after that. May be repeated."""
 
@@ -183,6 +194,12 @@ class NetBot(Bot):
 
     def probabilities(self, boards: Board) -> Probs:
         return self._evaluator.probabilities(boards)
+
+    def evaluations(self) -> int:
+        return self._evaluator.n_evaluated
+
+    def fingerprint(self) -> str:
+        return self._evaluator.net.checksum()
 
 
 def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:

@@ -46,6 +46,8 @@ class Evaluator:
     def __init__(self, net: ValueNet, name: str = "net") -> None:
         self.net = net
         self.name = name
+        self.n_evaluated = 0
+        """Positions it has evaluated so far."""
         self._work = new_work(net.contact, net.race, MAX_PLAYS)
 
     def probabilities(self, boards: ArrayLike) -> FloatArray:
@@ -57,6 +59,7 @@ class Evaluator:
         b = _checked_boards(boards)
         probs = np.empty((len(b), 5), dtype=np.float32)
         boards_probs(self.net.contact, self.net.race, b, self._work, probs)
+        self.n_evaluated += len(b)
         return probs
 
     def choose(self, boards: ArrayLike, rolls: ArrayLike) -> Board:
@@ -66,7 +69,7 @@ class Evaluator:
         """
         b, faces = check_batch(boards, rolls)
         out = np.empty_like(b)
-        choose_plays(self.net.contact, self.net.race, b, faces, self._work, out)
+        self.n_evaluated += choose_plays(self.net.contact, self.net.race, b, faces, self._work, out)
         return out
 
     def rank(
@@ -83,6 +86,7 @@ class Evaluator:
         rows, probs, equity, codes = rank_plays(
             self.net.contact, self.net.race, b, high, low, self._work
         )
+        self.n_evaluated += len(rows)
         order = np.argsort(-equity, kind="stable")
         return rows[order], swap_sides(probs[order]), equity[order], codes[order[: len(codes)]]
 

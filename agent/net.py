@@ -7,6 +7,7 @@ gammon, win backgammon, lose gammon and lose backgammon of the side on roll.
 """
 
 import dataclasses
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
@@ -159,6 +160,15 @@ class ValueNet:
     def num_weights(self) -> int:
         """Number of weights of both nets."""
         return sum(a.size for net in (self.contact, self.race) for a in net)
+
+    def checksum(self) -> str:
+        """SHA-256 of the weights in hexadecimal digits, whatever the file and its facts."""
+        digest = hashlib.sha256()
+        for net in (self.contact, self.race):
+            for name, array in net._asdict().items():
+                digest.update(f"{name} {array.shape} {array.dtype}".encode())
+                digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
 
 
 # Typical outcomes of a game between equals, as starting point of the output biases.

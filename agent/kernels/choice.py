@@ -12,7 +12,11 @@ __all__ = ["choose_plays", "rank_plays"]
 
 @kernel
 def choose_plays(contact, race, boards, rolls, work, out):
-    """Write the best afterstate of each position, the unchanged board where nothing can move."""
+    """Write the best afterstate of each position, the unchanged board where nothing can move.
+
+    Returns how many afterstates were evaluated; a single play is played unseen.
+    """
+    n_evaluated = 0
     w = np.empty(26, dtype=np.int64)
     scratch = new_scratch()
     for i in range(len(boards)):
@@ -26,9 +30,11 @@ def choose_plays(contact, race, boards, rolls, work, out):
             best = 0
             if n > 1:
                 best = children_probs(contact, race, w, scratch[1], n, high, low, work)
+                n_evaluated += n
             apply_code(w, scratch[1, best], high, low)
         for slot in range(26):
             out[i, slot] = w[slot]
+    return n_evaluated
 
 
 @kernel
