@@ -37,6 +37,7 @@ from engine.variant import variant_of
 __all__ = [
     "Steps",
     "TurnContext",
+    "bans",
     "legal_afterstates",
     "legal_afterstates_batch",
     "legal_plays",
@@ -62,7 +63,8 @@ class TurnContext:
     """The first roll of the player who moved first, for the second player's first turn."""
 
 
-def _bans(rules: Rules) -> tuple[bool, int]:
+def bans(rules: Rules) -> tuple[bool, int]:
+    """The two bans as the kernels take them: of hit and hide, and of bearing off after a hit."""
     return rules.hit_and_hide == "ban", _BEAR_OFF_BANS[rules.hit_then_bear_off]
 
 
@@ -100,7 +102,7 @@ def legal_plays(
     """
     b = check_running(board)
     die_a, die_b = check_roll(roll)
-    afterstates, codes = variant_of(rules).plays_of_one(b, die_a, die_b, *_bans(rules))
+    afterstates, codes = variant_of(rules).plays_of_one(b, die_a, die_b, *bans(rules))
     if len(afterstates) == 0:
         return b[np.newaxis, :], [()]
     high, low = max(die_a, die_b), min(die_a, die_b)
@@ -127,7 +129,7 @@ def legal_afterstates_batch(
     PositionError that names the first row at fault.
     """
     many, faces = check_batch(boards, rolls)
-    ban_hide, bear_off_ban = _bans(rules)
+    ban_hide, bear_off_ban = bans(rules)
     plays_of_many = variant_of(rules).plays_of_many
     # Allocated here and not in compiled code: numpy asks for huge pages, and fresh small ones took
     # a third of the time.

@@ -3,6 +3,7 @@
 Nothing here depends on which games are played together: dice and draws belong to the stream.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from engine.rules import INTERNATIONAL, Rules
 from engine.scoring import result_factors
 from engine.variant import variant_of
 
-__all__ = ["MOST_TURNS", "Played", "play_games"]
+__all__ = ["MOST_TURNS", "Played", "Turns", "Work", "play_games"]
 
 MOST_TURNS = 50_000
 """Turns after which a game is given up: nothing in the rules ends a game, and an untrained net can
@@ -24,6 +25,44 @@ go on for ever in practice. Pubeval against itself takes 66 turns (128 at most i
 against itself 100 (272)."""
 
 _BLOCK = 64  # turns for which dice are thrown at a time; any number gives the same dice
+
+
+class Work(NamedTuple):
+    """What a bot's decisions have cost; parts add up."""
+
+    decisions: int = 0
+    """Rolls that it was asked about, those without a choice included."""
+    cpu_seconds: float = 0.0
+    """CPU time of this process while it was asked, all threads, and of processes of its own."""
+    evaluations: int | None = 0
+    """Positions evaluated; None if the bot does not count them."""
+
+    def plus(self, other: "Work") -> "Work":
+        known = self.evaluations is not None and other.evaluations is not None
+        return Work(
+            self.decisions + other.decisions,
+            self.cpu_seconds + other.cpu_seconds,
+            (self.evaluations or 0) + (other.evaluations or 0) if known else None,
+        )
+
+
+class Turns(NamedTuple):
+    """One turn of all games that still run, one row each, before it is played."""
+
+    number: int
+    """Turn of the games, from 0: the opening throw."""
+    boards: Board
+    """`(B, 26)` int8 seen by the side on roll. Not to be changed."""
+    rolls: NDArray[np.int8]
+    """`(B, 2)`."""
+    movers: NDArray[np.int8]
+    """Number of the bot on roll, `(B,)`, 0 or 1."""
+    streams: NDArray[np.int64]
+    """Number of the game's dice stream among those that are played, `(B,)`, from 0."""
+    seatings: NDArray[np.int8]
+    """Column of the game in `Played.points`, `(B,)`."""
+    last_throw: NDArray[np.bool_]
+    """Whether the other side has finished and this is the throw that can make a draw, `(B,)`."""
 
 
 class Played(NamedTuple):
@@ -35,6 +74,10 @@ class Played(NamedTuple):
     negative where the second bot won, 0 for a draw by the last throw or a game given up."""
     n_unfinished: int
     """Games given up as endless."""
+    work: tuple[Work, Work]
+    """Of each bot."""
+    luck: NDArray[np.int64] | None = None
+    """Of the first bot, shape as `points`, in millionths of a point; None if it was not told."""
 
 
 class _Dice:
@@ -89,11 +132,13 @@ def play_games(
     paired: bool = True,
     most_turns: int | None = None,
     on_turn: Callable[[int], None] = lambda n_over: None,
+    watch: Callable[[Turns], None] = lambda turns: None,
 ) -> Played:
     """Play the games of the streams first_stream, first_stream + 1, ... to their ends.
 
     bots: two. most_turns: turns after which a game is given up, None = `MOST_TURNS`. on_turn is
-    called after every turn with the number of games that it ended; what it raises goes through.
+    called after every turn with the number of games that it ended, watch before every turn with
+    its rolls; what they raise goes through. The time of neither is counted as a bot's work.
     """
     n_seatings = 2 if paired else 1
     dice = _Dice(seed, first_stream, n_streams, any(bot.uses_draws for bot in bots))
@@ -105,10 +150,13 @@ def play_games(
     seats = dice.starting_seats[streams]  # on roll
     boards = np.tile(variant_of(rules).start, (len(streams), 1))
     last_throw = np.zeros(len(streams), dtype=np.bool_)
+    meters = [_WorkMeter(bot) for bot in bots]
     for turn in range(MOST_TURNS if most_turns is None else most_turns):
         dice.throw(turn, streams)
         movers = seats ^ seatings  # number of the bot on roll
-        after = _chosen(bots, movers, boards, last_throw, dice, turn, streams)
+        rolls, draws = dice.rolls(turn, streams), dice.draws(turn, streams)
+        watch(Turns(turn, boards, rolls, movers, streams, seatings, last_throw))
+        after = _chosen(meters, movers, boards, last_throw, rolls, draws)
         finished = ~(after[:, 1:] > 0).any(axis=1)
         goes_on = ~finished & ~last_throw
         gets_last_throw = np.zeros_like(last_throw)
@@ -127,17 +175,42 @@ def play_games(
         if len(streams) == 0:
             break
         boards, seats, last_throw = flip(after), seats ^ 1, gets_last_throw
-    return Played(points, len(streams))
+    return Played(points, len(streams), (meters[0].work, meters[1].work))
+
+
+class _WorkMeter:
+    """A bot, and what its decisions cost."""
+
+    def __init__(self, bot: Bot) -> None:
+        self._bot = bot
+        self.work = Work()
+
+    def choose(
+        self, boards: Board, rolls: NDArray[np.int8], draws: NDArray[np.float64] | None
+    ) -> Board:
+        cpu, evaluations = self._cpu_seconds(), self._bot.evaluations()
+        after = self._bot.choose(boards, rolls, draws)
+        counted = self._bot.evaluations()
+        known = counted is not None and evaluations is not None
+        part = Work(
+            len(boards),
+            self._cpu_seconds() - cpu,
+            (counted or 0) - (evaluations or 0) if known else None,
+        )
+        self.work = self.work.plus(part)
+        return after
+
+    def _cpu_seconds(self) -> float:
+        return time.process_time() + self._bot.cpu_seconds()
 
 
 def _chosen(
-    bots: Sequence[Bot],
+    bots: Sequence[_WorkMeter],
     movers: NDArray[np.int8],
     boards: Board,
     last_throw: NDArray[np.bool_],
-    dice: _Dice,
-    turn: int,
-    streams: NDArray[np.int64],
+    rolls: NDArray[np.int8],
+    draws: NDArray[np.float64] | None,
 ) -> Board:
     """Afterstates of all games' turn, each chosen by the bot on roll."""
     # Plays exist only in a running game: for a last throw the side that has finished lends a
@@ -147,8 +220,7 @@ def _chosen(
     for number, bot in enumerate(bots):
         rows = np.flatnonzero(movers == number)
         if len(rows):
-            some = streams[rows]
-            rolls, draws = dice.rolls(turn, some), dice.draws(turn, some)
-            after[rows] = bot.choose(boards[rows], rolls, draws)
+            some = None if draws is None else draws[rows]
+            after[rows] = bot.choose(boards[rows], rolls[rows], some)
     after[last_throw, 0] = 0
     return after

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from engine.rules import INTERNATIONAL, parse_rules
-from eval import duel, lockstep
-from eval.duel import play_duel
+from eval import duel, duel_workers, lockstep
+from eval.duel import Side, play_duel
 from nardi import progress
 from nardi.cli import DONE, FAILED, INTERRUPTED, main
 
@@ -21,6 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent
 DUEL = ("benchmark", "pubeval", "pip-greedy", "--games", "40", "--seed", "3")
 
 Capture = pytest.CaptureFixture[str]
+
+
+def rates_of(side: Side) -> dict[str, object]:
+    return {name: getattr(side, name) for name in ("bot", "win", "gammon", "backgammon")}
 
 
 def run(*words: str) -> int:
@@ -63,8 +67,8 @@ def test_json(capsys: Capture) -> None:
     seconds = document.pop("seconds")
     assert seconds > 0
     assert document == {
-        "a": vars(figures.a),
-        "b": vars(figures.b),
+        "a": rates_of(figures.a),
+        "b": rates_of(figures.b),
         "games": 40,
         "ppg": figures.ppg.mean,
         "stderr_ppg": figures.ppg.stderr,
@@ -134,7 +138,7 @@ def test_wrong_usage(words: list[str], capsys: Capture) -> None:
 
 
 def test_progress_lines(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duel, "_PROGRESS_EVERY_S", 0.0)
+    monkeypatch.setattr(duel, "PROGRESS_EVERY_S", 0.0)
     monkeypatch.setattr(progress, "_LINE_EVERY_S", 0.0)
     assert run(*DUEL) == DONE
     lines = [line for line in capsys.readouterr().err.splitlines() if " of 40 games, " in line]
@@ -162,7 +166,7 @@ def test_interrupted_before_anything_counts(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(duel, "play_games", stop)
+    monkeypatch.setattr(duel_workers, "play_games", stop)
     assert run(*DUEL) == INTERRUPTED
     out, err = capsys.readouterr()
     assert out == ""

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import math
 import multiprocessing
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -15,12 +16,13 @@ from agent.bot import Bot, FloatArray, load_bot
 from engine.actions import OpeningThrow, PlayTo, Throw
 from engine.board import Board
 from engine.dice import game_generator, roll_dice
-from engine.errors import ConfigError, NardiError
+from engine.errors import ConfigError
 from engine.game import GameState
 from engine.results import GameResult
 from engine.rules import CAUCASIAN, INTERNATIONAL, Rules
-from eval import duel, lockstep
+from eval import duel, duel_workers, lockstep
 from eval.duel import Duel, Progress, play_duel
+from eval.duel_workers import Chunk, Games
 from eval.lockstep import play_games
 
 # No cube at all: the state machine then counts the factors of the scoring scheme, as duels do.
@@ -59,8 +61,8 @@ def game_by_game(
     return (result.points if result.winner == seating else -result.points), result
 
 
-def without_time(figures: Duel) -> Duel:
-    return dataclasses.replace(figures, seconds=0.0)
+def without_curve(figures: Duel) -> Duel:
+    return dataclasses.replace(figures, curve=())
 
 
 # --- games ---
@@ -171,7 +173,7 @@ def test_a_bot_against_itself_is_exactly_zero(text: str) -> None:
     assert (points[:, 0] == -points[:, 1]).all()
     figures = play_duel(text, text, 60, 3)
     assert (figures.ppg.mean, figures.ppg.stderr) == (0.0, 0.0)
-    assert dataclasses.replace(figures.a, bot="") == dataclasses.replace(figures.b, bot="")
+    assert figures.a == figures.b
 
 
 @pytest.mark.parametrize(
@@ -224,21 +226,23 @@ def test_chunks_change_nothing(texts: tuple[str, str]) -> None:
     whole = play_duel(*texts, 60, 5)
     for chunk_streams in (1, 7):
         parts = play_duel(*texts, 60, 5, chunk_streams=chunk_streams)
-        assert without_time(parts) == without_time(whole)
+        assert without_curve(parts) == without_curve(whole)
+        assert parts.curve[-1] == whole.curve[-1]
+        assert len(parts.curve) > len(whole.curve)
 
 
 @pytest.fixture
 def eager_workers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Workers are used however short the duel; the list tells how many were started."""
     started: list[int] = []
-    play_there = duel._play_there
+    play_there = duel_workers._play_there
 
-    def spy(games: duel._Games, chunks: list[duel._Chunk], workers: int, *rest: object) -> object:
+    def spy(games: Games, chunks: list[Chunk], workers: int, *rest: object) -> object:
         started.append(workers)
         return play_there(games, chunks, workers, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(duel, "_WORTH_WORKERS_S", 0.0)
-    monkeypatch.setattr(duel, "_play_there", spy)
+    monkeypatch.setattr(duel_workers, "_WORTH_WORKERS_S", 0.0)
+    monkeypatch.setattr(duel_workers, "_play_there", spy)
     return started
 
 
@@ -249,7 +253,8 @@ def test_workers_change_nothing(eager_workers: list[int]) -> None:
         "random", "pubeval", 240, 5, CAUCASIAN, chunk_streams=16, workers=2, on_progress=seen.append
     )
     assert eager_workers == [2]
-    assert without_time(two) == without_time(one)
+    assert two == one
+    assert len(one.curve) == 8
     assert [progress.n_games for progress in seen] == sorted(progress.n_games for progress in seen)
 
 
@@ -276,7 +281,7 @@ def test_interrupted(
     workers: int, eager_workers: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The figures are those of a shorter duel: nothing of the unfinished games is in them."""
-    monkeypatch.setattr(duel, "_PROGRESS_EVERY_S", 0.0)
+    monkeypatch.setattr(duel, "PROGRESS_EVERY_S", 0.0)
     figures = play_duel(
         "pubeval",
         "pip-greedy",
@@ -290,12 +295,13 @@ def test_interrupted(
     assert figures.interrupted
     assert 24 <= figures.n_games < 2000
     shorter = play_duel("pubeval", "pip-greedy", figures.n_games, 5)
-    assert without_time(figures) == dataclasses.replace(shorter, seconds=0.0, interrupted=True)
+    assert figures == dataclasses.replace(shorter, ended="interrupted", curve=figures.curve)
+    assert figures.curve[-1] == shorter.curve[-1]
     assert multiprocessing.active_children() == []
 
 
 def test_interrupted_before_anything_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duel, "_PROGRESS_EVERY_S", 0.0)
+    monkeypatch.setattr(duel, "PROGRESS_EVERY_S", 0.0)
     with pytest.raises(KeyboardInterrupt):
         play_duel("pubeval", "pip-greedy", 100, 5, on_progress=interrupt_after(0))
 
@@ -303,15 +309,22 @@ def test_interrupted_before_anything_counts(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_worker_that_dies_is_told(
     eager_workers: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duel, "_PROGRESS_EVERY_S", 0.0)
+    monkeypatch.setattr(duel, "PROGRESS_EVERY_S", 0.0)
 
     def kill_workers(_: Progress) -> None:
         for child in multiprocessing.active_children():
             child.kill()
 
-    with pytest.raises(NardiError, match=r"worker .* pubeval against random .* dice stream \d+"):
-        play_duel("pubeval", "random", 400, 5, chunk_streams=8, workers=2, on_progress=kill_workers)
+    figures = play_duel(
+        "pubeval", "random", 400, 5, chunk_streams=8, workers=2, on_progress=kill_workers
+    )
     assert eager_workers == [2]
+    assert figures.ended == "fault"
+    assert figures.fault is not None
+    assert re.search(r"worker .* pubeval against random .* dice stream \d+", figures.fault)
+    assert 16 <= figures.n_games < 400
+    shorter = play_duel("pubeval", "random", figures.n_games, 5)
+    assert figures.curve[-1] == shorter.curve[-1]
 
 
 @pytest.mark.parametrize(

@@ -241,7 +241,7 @@ def test_stop_in_a_match(
     """The match is given up, and played when the run goes on."""
     path = tmp_path / "run"
     before = TrainView.match_going
-    monkeypatch.setattr("eval.duel._PROGRESS_EVERY_S", 0.0)
+    monkeypatch.setattr("eval.duel.PROGRESS_EVERY_S", 0.0)
 
     def match_going(self: TrainView, opponent: str, done: int, total: int) -> None:
         before(self, opponent, done, total)
