@@ -1,0 +1,253 @@
+"""Cubeful values by Janowski's interpolation, for every state of the cube, at money and any score.
+
+A *state* tells how high the cube stands and who owns it: side 0 (the one on roll at the root of a
+search), side 1, or nobody (2). Owners are absolute, so a state keeps its number when the turn
+passes; only the `side` that is on roll, and sees the values, changes. Values are zero-sum: what a
+state is worth to one side is minus what it is worth to the other.
+
+How a search uses this, for a node with `side` on roll:
+
+    leaf      `static_values`, then `combine`
+    inside    nd[s] = mean over the rolls of -best child's value of state s (seen by the other side)
+              then `combine`
+
+`nd` is the value if this side does not double now, `combine` gives the one if it may.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from engine.compiled import inlined_kernel, kernel
+
+__all__ = [
+    "CENTRED",
+    "CubeTable",
+    "combine",
+    "combine_rows",
+    "cube_efficiency",
+    "cubeful_rows",
+    "doubled_value",
+    "new_cube_work",
+    "static_values",
+]
+
+CubeTable = namedtuple(
+    "CubeTable",
+    "payoff turnable state_row state_level state_owner doubled beavered"
+    " ratio root root_doubled root_beavered offset unit",
+)
+"""Every state of the cube that can come up. S states, L levels (0 = the cube now, 1 = turned once,
+...), R rows of payoffs (one a level, and one more for a centred cube under Jacoby's rule):
+
+payoff (2 * R, 6) float64: row side * R + r: worth to `side` of losing 3, 2, 1 and winning 1, 2, 3
+    (backgammon, gammon, single); columns 2 and 3 are also what passing a double costs and wins
+turnable (2 * L,) int64: side * L + l: whether `side` could gain by turning a cube at level l
+state_row (S,), state_level (S,), state_owner (S,) int64: a state's payoffs, level, owner
+doubled (2 * S,) int64: side * S + s: the state after `side` on roll doubles and it is taken; -1 if
+    it may not, or never should (the points are of no use to it)
+beavered (2 * S,) int64: the state after a beaver; -1 if there is none
+ratio float: last level's raise if the cube may be turned for ever; 0 = the last level is dead
+root, root_doubled, root_beavered int: the state now; after a double of side 0 (also one that is
+    never right, -1 only if it is illegal); after a beaver
+offset, unit float: (value - offset) / unit is the equity of side 0 in points per present stake;
+    for side 1 it is (value + offset) / unit. At a score values are 2 * match-winning chance - 1."""
+
+CENTRED = 2
+_LOSE_1, _WIN_1 = 2, 3
+
+_EFFICIENCY = 0.68
+_SHORT_RACE = 0.6
+_SHORT_RACE_PIPS = 40
+_RACE_SLOPE = 0.00125
+_LONG_RACE = 0.7
+
+
+def new_cube_work(table):
+    """Scratch of one thread, `(2 * R + 2 * L,)` float64."""
+    return np.zeros(table.payoff.shape[0] + table.turnable.shape[0])
+
+
+@inlined_kernel
+def cube_efficiency(is_race, pips):
+    """How live the cube is, from 0 (dead) to 1; pips: those of the side on roll."""
+    efficiency = _EFFICIENCY
+    if is_race:
+        efficiency = _SHORT_RACE + _RACE_SLOPE * max(pips - _SHORT_RACE_PIPS, 0)
+        efficiency = min(efficiency, _LONG_RACE)
+    return efficiency
+
+
+@inlined_kernel
+def _see_payoffs(table, side, probs, row, work):
+    """Mean worth of a win (work[r]) and of a loss (work[R + r]) to `side`, for each row r."""
+    n_rows = table.payoff.shape[0] // 2
+    win = np.float64(probs[row, 0])
+    lose = 1.0 - win
+    w2, w3 = 0.0, 0.0
+    l2, l3 = 0.0, 0.0
+    if win > 0.0:
+        w2 = min(probs[row, 1] / win, 1.0)
+        w3 = min(probs[row, 2] / win, w2)
+    if lose > 0.0:
+        l2 = min(probs[row, 3] / lose, 1.0)
+        l3 = min(probs[row, 4] / lose, l2)
+    for r in range(n_rows):
+        i = side * n_rows + r
+        work[r] = (
+            (1.0 - w2) * table.payoff[i, 3]
+            + (w2 - w3) * table.payoff[i, 4]
+            + w3 * table.payoff[i, 5]
+        )
+        work[n_rows + r] = (
+            (1.0 - l2) * table.payoff[i, 2]
+            + (l2 - l3) * table.payoff[i, 1]
+            + l3 * table.payoff[i, 0]
+        )
+
+
+@inlined_kernel
+def _take_point(low, passed, high, at):
+    """Where the line from `low` at 0 to `high` at `at` reaches the worth of passing."""
+    span = high - low
+    point = 0.0
+    if span > 1e-12:
+        point = min(max(at * (passed - low) / span, 0.0), 1.0)
+    return point
+
+
+@inlined_kernel
+def _see_cash_points(table, side, work):
+    """The winning chances at which each side cashes with a fully live cube, for each level.
+
+    They go to work[2R + l] for `side` and to work[2R + L + l] for the other, each as a chance of
+    the one who doubles; solved from the last level down, since the one who takes owns the next.
+    """
+    n_rows = table.payoff.shape[0] // 2
+    n_levels = table.turnable.shape[0] // 2
+    other = 1 - side
+    own_cash = 2 * n_rows
+    opp_cash = own_cash + n_levels
+    for back in range(n_levels):
+        n = n_levels - 1 - back
+        now = side * n_rows + n
+        work[own_cash + n] = 1.0
+        work[opp_cash + n] = 1.0
+        if back == 0:
+            if table.ratio > 0.0:  # the same at all higher levels, so each point fixes the other
+                single = table.payoff[now, _WIN_1]
+                won = table.ratio * work[n] / single
+                lost = -table.ratio * work[n_rows + n] / single
+                opp_take = (won - 1.0) / (table.ratio + won)
+                own_take = (lost - 1.0) / (table.ratio + lost)
+                both = 1.0 - own_take * opp_take
+                work[own_cash + n] = 1.0 - opp_take * (1.0 - own_take) / both
+                work[opp_cash + n] = 1.0 - own_take * (1.0 - opp_take) / both
+            continue
+        nxt = now + 1
+        if table.turnable[side * n_levels + n]:
+            at, high = 1.0, -work[n_rows + n + 1]
+            if table.turnable[other * n_levels + n + 1]:
+                at, high = work[opp_cash + n + 1], -table.payoff[nxt, _LOSE_1]
+            passed = -table.payoff[now, _WIN_1]
+            work[own_cash + n] = 1.0 - _take_point(-work[n + 1], passed, high, at)
+        if table.turnable[other * n_levels + n]:
+            at, high = 1.0, work[n + 1]
+            if table.turnable[side * n_levels + n + 1]:
+                at, high = work[own_cash + n + 1], table.payoff[nxt, _WIN_1]
+            passed = table.payoff[now, _LOSE_1]
+            work[opp_cash + n] = 1.0 - _take_point(work[n_rows + n + 1], passed, high, at)
+
+
+@inlined_kernel
+def _state_value(table, side, s, win, efficiency, work):
+    """One state's value for `side`: between a dead cube and a fully live one."""
+    n_rows = table.payoff.shape[0] // 2
+    n_levels = table.turnable.shape[0] // 2
+    r = table.state_row[s]
+    n = table.state_level[s]
+    owner = table.state_owner[s]
+    x_low, low = 0.0, work[n_rows + r]
+    x_high, high = 1.0, work[r]
+    dead = win * high + (1.0 - win) * low
+    if owner != side and table.turnable[(1 - side) * n_levels + n]:
+        cash = 1.0 - work[2 * n_rows + n_levels + n]  # the other doubles us out
+        lost = table.payoff[side * n_rows + r, _LOSE_1]
+        if win < cash:
+            x_high, high = cash, lost
+        else:
+            x_low, low = cash, lost
+    if owner != 1 - side and table.turnable[side * n_levels + n]:
+        cash = work[2 * n_rows + n]
+        won = table.payoff[side * n_rows + r, _WIN_1]
+        if win > cash:
+            x_low, low = cash, won
+        elif x_high > cash:
+            x_high, high = cash, won
+    live = (low + high) / 2
+    if x_high - x_low > 1e-12:
+        live = low + (high - low) * (win - x_low) / (x_high - x_low)
+    return dead + efficiency * (live - dead)
+
+
+@inlined_kernel
+def static_values(table, side, probs, row, efficiency, work, out, out_row):
+    """Values of all states for `side`, on roll, without a look ahead and without doubling now.
+
+    probs: (B, 5) cumulative, of which `row` is judged; out: (B, S) float64, filled at `out_row`;
+    work: of `new_cube_work`. Nothing is checked.
+    """
+    _see_payoffs(table, side, probs, row, work)
+    _see_cash_points(table, side, work)
+    win = np.float64(probs[row, 0])
+    for s in range(table.state_row.shape[0]):
+        out[out_row, s] = _state_value(table, side, s, win, efficiency, work)
+
+
+@inlined_kernel
+def doubled_value(table, side, s, nd, row):
+    """What a taken or beavered double by `side` in state s is worth to it; s must be doublable.
+
+    The other side chooses the beaver if that is worse for `side`, which may decline it and lose
+    the stake it has offered.
+    """
+    n_states = table.state_row.shape[0]
+    taken = table.doubled[side * n_states + s]
+    value = nd[row, taken]
+    beaver = table.beavered[side * n_states + s]
+    if beaver >= 0:
+        declined = table.payoff[
+            side * (table.payoff.shape[0] // 2) + table.state_row[taken], _LOSE_1
+        ]
+        value = min(value, max(nd[row, beaver], declined))
+    return value
+
+
+@inlined_kernel
+def combine(table, side, nd, row, out, out_row):
+    """Values of all states for `side` on roll, which doubles where that is best.
+
+    nd: (B, S) values without doubling now, of which `row` is taken; out may not be the same row.
+    """
+    n_states = table.state_row.shape[0]
+    n_rows = table.payoff.shape[0] // 2
+    for s in range(n_states):
+        value = nd[row, s]
+        if table.doubled[side * n_states + s] >= 0:
+            passed = table.payoff[side * n_rows + table.state_row[s], _WIN_1]
+            value = max(value, min(doubled_value(table, side, s, nd, row), passed))
+        out[out_row, s] = value
+
+
+@kernel
+def cubeful_rows(table, side, probs, efficiency, work, out):
+    """`static_values` of many rows: probs (B, 5), efficiency (B,) float64, out (B, S)."""
+    for i in range(probs.shape[0]):
+        static_values(table, side, probs, i, efficiency[i], work, out, i)
+
+
+@kernel
+def combine_rows(table, side, nd, out):
+    """`combine` of many rows: nd (B, S) into out (B, S), which must be another array."""
+    for i in range(nd.shape[0]):
+        combine(table, side, nd, i, out, i)
