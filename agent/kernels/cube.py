@@ -171,6 +171,10 @@ def _state_value(table, side, s, win, efficiency, work):
     x_high, high = 1.0, work[r]
     dead = win * high + (1.0 - win) * low
     if owner != side and table.turnable[(1 - side) * n_levels + n]:
+        # At a score where the cube as it stands wins the match for `side`, the other has nothing to
+        # lose by turning it and will do so at once: his cube is fully live.
+        if not table.turnable[side * n_levels + n]:
+            efficiency = 1.0
         cash = 1.0 - work[2 * n_rows + n_levels + n]  # the other doubles us out
         lost = table.payoff[side * n_rows + r, _LOSE_1]
         if win < cash:

@@ -1,0 +1,372 @@
+"""Cube decisions and cubeful equities from the five probabilities, at money and any score.
+
+The model is Janowski's, in `agent.kernels.cube`; docs/cube.md tells it with its sources. What is
+worked out here is one position at a time, or one batch; a search uses the kernels itself.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from agent.cube_table import cube_table, may_double
+from agent.kernels.cube import (
+    CubeTable,
+    combine_rows,
+    cube_efficiency,
+    cubeful_rows,
+    new_cube_work,
+)
+from agent.met import MatchEquityTable
+from agent.situation import Situation
+from engine.board import has_contact, pip_count
+from engine.scoring import cube_in_use, next_stake
+
+__all__ = [
+    "CONTACT_EFFICIENCY",
+    "Answer",
+    "CubeDecision",
+    "CubeValues",
+    "board_efficiency",
+    "cube_decision",
+    "cubeful_equities",
+    "cubeful_equity",
+    "cubeless_equity_at",
+    "decide",
+    "table_of",
+    "why_no_double",
+]
+
+FloatArray = NDArray[np.float64]
+Answer = Literal["take", "pass", "beaver"]
+
+CONTACT_EFFICIENCY: Final = 0.68
+CLOSE: Final = 0.02
+"""Decisions with a smaller margin, in points per game and present stake, are called close."""
+_TIE: Final = 1e-7  # the model's values are equal in exact arithmetic, but for rounding
+
+
+def board_efficiency(boards: ArrayLike) -> FloatArray:
+    """How live the cube is on each board, `(...)` float64 for `(..., 26)`, seen by side on roll.
+
+    0.68 with contact; in races 0.6 up to 40 pips of the side on roll, 0.00125 more for each pip
+    beyond, at most 0.7. Source: the values that reproduce GNU Backgammon's figures.
+    """
+    own = np.asarray(boards, dtype=np.int8)
+    race = ~np.asarray(has_contact(own))
+    pips = np.asarray(pip_count(own))
+    flat = [
+        cube_efficiency.py_func(bool(is_race), int(n))
+        for is_race, n in zip(race.reshape(-1), pips.reshape(-1), strict=True)
+    ]
+    return np.array(flat, dtype=np.float64).reshape(race.shape)
+
+
+@lru_cache(maxsize=256)
+def table_of(
+    situation: Situation, plies: int = 0, met: MatchEquityTable | None = None
+) -> CubeTable:
+    """`agent.cube_table.cube_table`, kept for the situations asked for last."""
+    return cube_table(situation, plies, met)
+
+
+def cubeful_equities(
+    probs: ArrayLike,
+    situation: Situation,
+    efficiency: ArrayLike = CONTACT_EFFICIENCY,
+    met: MatchEquityTable | None = None,
+) -> FloatArray:
+    """Worth of each row to the side on roll, who may double first if the rules let him; `(B,)`.
+
+    probs: `(B, 5)` cumulative, of the situation's mover, who is on roll; efficiency: `(B,)` or one
+    for all. In points per game and present stake; at a score the equivalent, as `CubeDecision`
+    tells. The worth of a play is minus that of its afterstate to the opponent, so its argument is
+    `situation.flipped()`. Raises ConfigError as `cube_table` does.
+    """
+    table = table_of(situation, 0, met)
+    nd = _static(table, probs, efficiency)
+    best = np.empty_like(nd)
+    combine_rows(table, 0, nd, best)
+    return np.asarray((best[:, table.root] - table.offset) / table.unit)
+
+
+def cubeful_equity(
+    probs: ArrayLike,
+    situation: Situation,
+    efficiency: float = CONTACT_EFFICIENCY,
+    met: MatchEquityTable | None = None,
+) -> float:
+    """`cubeful_equities` of one position, probs `(5,)`."""
+    return float(cubeful_equities(np.asarray(probs)[None], situation, efficiency, met)[0])
+
+
+def cubeless_equity_at(
+    probs: ArrayLike, situation: Situation, met: MatchEquityTable | None = None
+) -> float:
+    """Worth of `(5,)` probabilities if nobody turned the cube any more, in the same unit."""
+    table = table_of(situation, 0, met)
+    win, win_g, win_bg, lose_g, lose_bg = (float(p) for p in np.asarray(probs))
+    shares = (lose_bg, lose_g - lose_bg, 1 - win - lose_g, win - win_g, win_g - win_bg, win_bg)
+    row = table.payoff[table.state_row[table.root]]
+    value = sum(share * float(worth) for share, worth in zip(shares, row, strict=True))
+    return _equity(table, value)
+
+
+def _static(table: CubeTable, probs: ArrayLike, efficiency: ArrayLike) -> FloatArray:
+    """Values of all states for side 0 on roll, without doubling now, `(B, S)`."""
+    p = np.ascontiguousarray(probs, dtype=np.float64)
+    x = np.array(np.broadcast_to(np.asarray(efficiency, dtype=np.float64), len(p)))
+    nd = np.empty((len(p), len(table.state_row)))
+    work = new_cube_work(table)  # type: ignore[no-untyped-call]
+    cubeful_rows(table, 0, p, x, work, nd)
+    return nd
+
+
+@dataclass(frozen=True, kw_only=True)
+class CubeValues:
+    """The worths a cube decision is made of, all to the mover.
+
+    In one unit throughout: points per game and present stake, and at a score their equivalent, in
+    which winning a single game at this stake is +1 and losing it -1.
+    """
+
+    no_double: float
+    double_take: float | None
+    """None if the mover may not double."""
+    double_pass: float | None
+    double_beaver: float | None = None
+    """None if no beaver is possible. The better of playing on and of declining the beaver."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CubeDecision:
+    """What to do with the cube, and why.
+
+    Equities are the mover's; `mwc` of one (0 to 1) is its chance to win the match.
+    """
+
+    situation: Situation
+    values: CubeValues
+    doubles: bool
+    """Whether the mover should double."""
+    answer: Answer | None
+    """What the opponent should do if he is doubled; None if the mover may not double."""
+    action: str
+    """In words, such as "double, take" or "too good to double, pass"."""
+    why_not: str | None
+    """Why the mover may not double at all, or can have no use of it; else None."""
+    take_point: float | None
+    """Winning chance from which the opponent takes, with gammons in the present proportions."""
+    take_point_dead: float | None
+    """The same if nobody could turn the cube once more."""
+    take_point_live: float | None
+    """The same if the cube were fully live."""
+    gammon_value: tuple[float, float]
+    """What a gammon adds to a win, in half the difference of a single win and a loss, for the mover
+    and for the opponent, at the present stake (0.5 in money play)."""
+    gammon_value_doubled: tuple[float, float] | None
+    """The same at the stake after a double."""
+    half_mwc: float | None
+    """Match-winning chance that one point of equity is worth; None in money play."""
+    centre_mwc: float | None
+    """Match-winning chance at equity 0; None in money play."""
+
+    def mwc(self, equity: float | None) -> float | None:
+        """The mover's chance to win the match at an equity; None in money play."""
+        if equity is None or self.half_mwc is None or self.centre_mwc is None:
+            return None
+        return self.centre_mwc + equity * self.half_mwc
+
+    @property
+    def equity(self) -> float:
+        """Worth of the position to the mover with the right actions of both sides."""
+        doubled = self.equity_doubled
+        return self.values.no_double if not self.doubles or doubled is None else doubled
+
+    @property
+    def equity_doubled(self) -> float | None:
+        """Worth of doubling, rightly answered; None if the mover may not double."""
+        if self.values.double_take is None or self.values.double_pass is None:
+            return None
+        return min(
+            value
+            for value in (
+                self.values.double_take,
+                self.values.double_pass,
+                self.values.double_beaver,
+            )
+            if value is not None
+        )
+
+    @property
+    def margin(self) -> float | None:
+        """By how much the right one of doubling and not doubling is better; None without choice."""
+        doubled = self.equity_doubled
+        return None if doubled is None else abs(doubled - self.values.no_double)
+
+    @property
+    def answer_margin(self) -> float | None:
+        """By how much the opponent's right answer is better than the next best."""
+        if self.equity_doubled is None:
+            return None
+        values = self.values
+        taken = [v for v in (values.double_take, values.double_beaver) if v is not None]
+        assert values.double_pass is not None
+        if self.answer == "beaver":
+            return max(taken) - min(taken)
+        return abs(min(taken) - values.double_pass)
+
+    @property
+    def close(self) -> bool:
+        """Whether the margin of doubling is below `CLOSE`."""
+        return self.margin is not None and self.margin < CLOSE
+
+    @property
+    def cash_point(self) -> float | None:
+        """The mover's winning chance from which the opponent passes."""
+        return None if self.take_point is None else 1 - self.take_point
+
+
+def why_no_double(situation: Situation) -> str | None:
+    """Why the mover may not double, or could never gain by it; None if there is a choice."""
+    rules = situation.rules
+    if not cube_in_use(rules):
+        return "the game is played without a cube (cube=false)"
+    if situation.crawford:
+        return "nobody may double in the Crawford game"
+    if situation.cube_owner == "opponent":
+        return "the opponent owns the cube"
+    if next_stake(situation.cube_value, rules) is None:
+        return f"the cube stands at {situation.cube_value} and cannot go beyond {rules.cube_cap}"
+    if situation.mover_away is not None and situation.mover_away <= situation.cube_value:
+        return "winning at the present stake already wins the match: the cube is dead"
+    return None
+
+
+def decide(values: CubeValues, redouble: bool = False) -> tuple[bool, Answer | None, str]:
+    """Whether to double, the right answer to a double, and both in words."""
+    nd, dt, dp = values.no_double, values.double_take, values.double_pass
+    if dt is None or dp is None:
+        return False, None, "no cube decision"
+    answer: Answer = "take" if dt <= dp + _TIE else "pass"
+    taken = dt
+    if answer == "take" and values.double_beaver is not None and values.double_beaver < dt - _TIE:
+        answer, taken = "beaver", values.double_beaver
+    again = "re" if redouble else ""
+    if min(taken, dp) >= nd - _TIE:
+        return True, answer, f"{again}double, {answer}"
+    if nd > dp + _TIE:
+        return False, answer, f"too good to {again}double, {answer}"
+    return False, answer, f"no {again}double, {answer}"
+
+
+def cube_decision(
+    probs: ArrayLike,
+    situation: Situation,
+    efficiency: float = CONTACT_EFFICIENCY,
+    met: MatchEquityTable | None = None,
+    plies: int = 0,
+    values: FloatArray | None = None,
+) -> CubeDecision:
+    """The cube decision of the mover, who is on roll, and of the opponent if he is doubled.
+
+    probs: `(5,)` cumulative, the mover's, before the roll; efficiency: of `board_efficiency`;
+    values: `(S,)` values without doubling now of the states of `table_of(situation, plies, met)`
+    for side 0, as a search of so many plies finds them; None = the model's own.
+    Raises ConfigError as `cube_table` does.
+    """
+    table = table_of(situation, plies, met)
+    nd = _static(table, np.asarray(probs)[None], efficiency)[0] if values is None else values
+    worth = CubeValues(
+        no_double=_equity(table, nd[table.root]),
+        double_take=None,
+        double_pass=None,
+    )
+    points: tuple[float | None, float | None, float | None] = (None, None, None)
+    if may_double(situation):
+        row = table.state_row[table.root_doubled]
+        beaver = None
+        if table.root_beavered >= 0:
+            declined = table.payoff[row, 2]
+            beaver = _equity(table, max(nd[table.root_beavered], declined))
+        worth = CubeValues(
+            no_double=worth.no_double,
+            double_take=_equity(table, nd[table.root_doubled]),
+            double_pass=_equity(table, table.payoff[table.state_row[table.root], 3]),
+            double_beaver=beaver,
+        )
+        points = (
+            _take_point(table, probs, efficiency),
+            _dead_take_point(table, probs),
+            _take_point(table, probs, 1.0),
+        )
+    doubles, answer, action = decide(worth, situation.cube_owner == "mover")
+    why_not = why_no_double(situation)
+    if doubles and why_not is not None:
+        # The model's values of a dead cube may be equal; nobody gains by turning it.
+        doubles = False
+    if answer is not None and why_not is not None:
+        again = "re" if situation.cube_owner == "mover" else ""
+        action = f"no {again}double, {answer}"
+    return CubeDecision(
+        situation=situation,
+        values=worth,
+        doubles=doubles,
+        answer=answer,
+        action=action,
+        why_not=why_not,
+        take_point=points[0],
+        take_point_dead=points[1],
+        take_point_live=points[2],
+        gammon_value=_gammon_values(table, table.root),
+        gammon_value_doubled=(
+            _gammon_values(table, table.root_doubled) if table.root_doubled >= 0 else None
+        ),
+        half_mwc=table.unit / 2 if situation.is_match else None,
+        centre_mwc=(table.offset + 1) / 2 if situation.is_match else None,
+    )
+
+
+def _equity(table: CubeTable, value: float) -> float:
+    return float((value - table.offset) / table.unit)
+
+
+def _gammon_values(table: CubeTable, state: int) -> tuple[float, float]:
+    row = table.payoff[table.state_row[state]]
+    single = row[3] - row[2]
+    return float((row[4] - row[3]) / single), float((row[2] - row[1]) / single)
+
+
+def _take_point(table: CubeTable, probs: ArrayLike, efficiency: float) -> float:
+    """The opponent's winning chance at which taking is worth as much as passing."""
+    won, lost = _gammon_shares(probs)
+    passed = table.payoff[table.state_row[table.root], 3]
+    low, high = 0.0, 1.0  # the mover's winning chance
+    for _ in range(50):
+        p = (low + high) / 2
+        row = [[p, p * won[0], p * won[1], (1 - p) * lost[0], (1 - p) * lost[1]]]
+        if _static(table, row, efficiency)[0, table.root_doubled] <= passed:
+            low = p
+        else:
+            high = p
+    return 1 - (low + high) / 2
+
+
+def _dead_take_point(table: CubeTable, probs: ArrayLike) -> float:
+    """The same if nobody could turn the cube once more."""
+    won, lost = _gammon_shares(probs)
+    row = table.payoff[table.state_row[table.root_doubled]]
+    win = (1 - won[0]) * row[3] + (won[0] - won[1]) * row[4] + won[1] * row[5]
+    lose = (1 - lost[0]) * row[2] + (lost[0] - lost[1]) * row[1] + lost[1] * row[0]
+    passed = table.payoff[table.state_row[table.root], 3]
+    return float(min(max((win - passed) / (win - lose), 0), 1))
+
+
+def _gammon_shares(probs: ArrayLike) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Of the wins and of the losses, the shares that are gammons and backgammons."""
+    win, win_g, win_bg, lose_g, lose_bg = (float(p) for p in np.asarray(probs))
+    won = (win_g / win, win_bg / win) if win > 0 else (0.0, 0.0)
+    lost = (lose_g / (1 - win), lose_bg / (1 - win)) if win < 1 else (0.0, 0.0)
+    return won, lost
