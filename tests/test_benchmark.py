@@ -117,7 +117,7 @@ def test_games_given_up_are_told(capsys: Capture, monkeypatch: pytest.MonkeyPatc
         (["pubeval", "random", "--games", "7"], "games '7'; accepted: an even number"),
         (["pubeval", "random", "--seed", "-1"], "seed '-1'"),
         (["pubeval", "random", "--workers", "0"], "workers '0'"),
-        (["pubeval", "gnubg"], "unknown bot 'gnubg'; known: random, pip-greedy"),
+        (["pubeval", "wildbg"], "unknown bot 'wildbg'; known: random, pip-greedy"),
         (["net@2", "random"], "bot 'net@2' looks ahead: search comes later"),
         (["pubeval", "random", "--rules", "nonsense"], "unknown rules 'nonsense'"),
     ],

@@ -1,5 +1,6 @@
 """GNU Backgammon and Open Sage as players: their choices, and the traps on the way to them."""
 
+import importlib.metadata
 import sys
 from typing import Any
 
@@ -249,3 +250,20 @@ def test_missing_program(monkeypatch: pytest.MonkeyPatch, text: str, module: str
         load_player(text)
     assert f"needs the package {module}, which is not installed" in str(error.value)
     assert "pip install 'nardi[peers]'" in str(error.value)
+
+
+def test_figures_for_duels(program: Bot) -> None:
+    """Each different version is another player; positions judged are counted where all are ours."""
+    distribution = PROGRAMS[program.name.split(" ")[0]]
+    assert program.fingerprint() == f"{distribution} {importlib.metadata.version(distribution)}"
+    line = next(line for line in decisions(6) if all(any(n > 0 for n in a[1:]) for a in line["a"]))
+    before = program.evaluations()
+    assert before is not None
+    chosen(program, [line])
+    assert program.evaluations() == before + len(line["a"])
+    assert program.cpu_seconds() == 0  # it works in this process
+    program.close()
+
+
+def test_searches_do_not_count() -> None:
+    assert peer("gnubg@1").evaluations() is None

@@ -46,7 +46,8 @@ class GnubgBot(JudgeBot):
 
     def __init__(self, depth: int, rules: Rules = INTERNATIONAL) -> None:
         super().__init__(f"gnubg@{depth}", depth, rules)
-        self._gnubg, self.version = peer_module(self.name, "gnubg", "gnubg")
+        self._gnubg, version = peer_module(self.name, "gnubg", "gnubg")
+        self.version = f"gnubg {version}"
         self._cube: dict[str, Any] = self._gnubg.cubeinfo() | {"jacoby": 0}
         # Arguments: cubeful, plies, deterministic, prune, noise.
         self._contexts = [self._gnubg.evalcontext(0, n, 1, 0, 0.0) for n in range(depth + 1)]

@@ -78,6 +78,9 @@ class JudgeBot(Bot):
         """depth: further rolls looked at, as gnubg counts. Raises ConfigError for house rules."""
         super().__init__(name, rules)
         self.depth = depth
+        self.version = ""
+        """Of the program."""
+        self._n_judged = 0
         differing = [n for n in _PLAY_SWITCHES if getattr(rules, n) != getattr(INTERNATIONAL, n)]
         if differing:
             known = {n: getattr(INTERNATIONAL, n) for n in differing}
@@ -111,12 +114,20 @@ class JudgeBot(Bot):
         if goes_on.any():
             some = None if before is None else before[goes_on]
             probs[goes_on] = self.judge(afterstates[goes_on], some, depth)
+            self._n_judged += int(goes_on.sum())
         return probs
 
     def equities(self, afterstates: Board, before: Board, depth: int) -> FloatArray:
         """What plays are worth to the mover; before: `(n, 26)`, or `(26,)` of one decision."""
         boards_before = np.broadcast_to(before, afterstates.shape)
         return cubeless_equities(self.mover_probabilities(afterstates, boards_before, depth))
+
+    def evaluations(self) -> int | None:
+        # What a search of theirs evaluates on the way is not told.
+        return self._n_judged if self.depth == 0 else None
+
+    def fingerprint(self) -> str:
+        return self.version
 
     def choose(
         self, boards: Board, rolls: NDArray[np.int8], draws: FloatArray | None = None

@@ -39,14 +39,15 @@ class SageBot(JudgeBot):
 
     def __init__(self, depth: int, rules: Rules = INTERNATIONAL) -> None:
         super().__init__(sage_name(depth), depth, rules)
-        package, self.version = peer_module(self.name, "bgsage", "bgsage")
+        package, version = peer_module(self.name, "bgsage", "bgsage")
+        self.version = f"bgsage {version}"
         compiled, _ = peer_module(self.name, "bgbot_cpp", "bgsage")
         nets = package.default_weights()
         model = (nets.strategy_type, nets.weight_paths_list, nets.hidden_sizes_list)
         database = compiled.BearoffDB()
         path = package.weights.bearoff_db_path()
         if path is None or not database.load(path):
-            raise ConfigError(f"bot '{self.name}': bgsage {self.version} has no bear-off database")
+            raise ConfigError(f"bot '{self.name}': {self.version} has no bear-off database")
         self._raw: Any = compiled.BearoffStrategy(compiled.create_strategy(*model), database)
         self._deep: Any = None
         if depth:

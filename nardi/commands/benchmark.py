@@ -21,7 +21,7 @@ _OF_DUELS: Final = ("games", "seed", "workers", "rules")
 
 _BOT_HELP = """\
 random, pip-greedy, pubeval, net (the one that nardi brings) or net:FILE; a depth may follow, as in
-net@0"""
+net@0. Other programs (pip install 'nardi[peers]'): gnubg@N and sage@N with N = 0, 1 or 2"""
 _DESCRIPTION = """\
 Play cubeless money games of two bots and tell how many points per game A wins from B. Every dice
 stream is played twice, the second time with the seats swapped, so that part of the luck cancels.
