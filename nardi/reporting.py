@@ -1,5 +1,7 @@
 """What a report tells about itself: the command that makes it again, and the code behind it."""
 
+import hashlib
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -9,7 +11,7 @@ from typing import Any, NamedTuple
 from nardi import __version__
 from nardi.origin import commit_facts
 
-__all__ = ["ReportFacts", "report_facts", "tell_report"]
+__all__ = ["ReportFacts", "net_of_bot", "report_facts", "tell_report"]
 
 
 class ReportFacts(NamedTuple):
@@ -44,3 +46,25 @@ def report_facts(words: Sequence[str]) -> ReportFacts:
 def tell_report(command: str, path: Path) -> None:
     """Say on stderr where the report is."""
     print(f"nardi {command}: the report is {path}", file=sys.stderr)
+
+
+def net_of_bot(bot: str) -> dict[str, Any] | None:
+    """What is known of the net that a bot's text names: file, hash, games, commit, strength.
+
+    None for bots that have no net of ours.
+    """
+    from agent.checkpoint import default_net_path, load_net
+
+    kind = bot.partition("@")[0] if not bot.startswith("net:") else bot
+    if kind.startswith("net:"):
+        path = Path(re.sub(r"@\d+$", "", kind.removeprefix("net:"), flags=re.ASCII))
+    elif kind == "net":
+        path = default_net_path()
+    else:
+        return None
+    known = load_net(path).facts
+    return {
+        "file": path.name if kind == "net" else str(path),
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        **{key: known.get(key) for key in ("games", "seed", "commit", "strength")},
+    }

@@ -24,9 +24,11 @@ __all__ = [
     "svg",
 ]
 
-INK: Final = "#1d2329"
-GRID: Final = "#e3e6e8"
-ZERO: Final = "#8a939b"
+Z95: Final = 1.96
+"""Standard errors from the mean to an end of its 95 % interval."""
+_INK: Final = "#1d2329"
+_GRID: Final = "#e3e6e8"
+_ZERO: Final = "#8a939b"
 _SERIES: Final = (
     "#0b62a8",
     "#c2570c",
@@ -39,9 +41,9 @@ _SERIES: Final = (
 )
 # What stands in the SVG instead, so that a dark page has its own colours; see page.py.
 _VARIABLES: Final = {
-    INK: "--ink",
-    GRID: "--grid",
-    ZERO: "--zero",
+    _INK: "--ink",
+    _GRID: "--grid",
+    _ZERO: "--zero",
     **{color: f"--s{i}" for i, color in enumerate(_SERIES)},
 }
 
@@ -55,20 +57,20 @@ _SETTINGS: Final[Any] = {
     "axes.titlesize": 9.5,
     "axes.titlelocation": "left",
     "axes.labelsize": 9.0,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.edgecolor": ZERO,
-    "xtick.color": ZERO,
-    "ytick.color": ZERO,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
+    "text.color": _INK,
+    "axes.labelcolor": _INK,
+    "axes.titlecolor": _INK,
+    "axes.edgecolor": _ZERO,
+    "xtick.color": _ZERO,
+    "ytick.color": _ZERO,
+    "xtick.labelcolor": _INK,
+    "ytick.labelcolor": _INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.formatter.useoffset": False,
-    "grid.color": GRID,
+    "grid.color": _GRID,
     "grid.linewidth": 0.8,
     "lines.linewidth": 1.5,
     "lines.markersize": 3.5,
@@ -93,6 +95,13 @@ def check_drawable() -> None:
             f"reports need matplotlib ({error}); install it: pip install 'nardi[report]', or pip"
             " install matplotlib"
         ) from None
+
+
+def zero_line(panel: Any) -> None:
+    """A line at 0, if 0 is in sight."""
+    low, high = panel.get_ylim()
+    if low < 0 < high:
+        panel.axhline(0.0, color=_ZERO, linewidth=1.0, zorder=1)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,18 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-__all__ = ["Html", "escaped", "facts", "figure", "note", "page", "preformatted", "section", "table"]
+__all__ = [
+    "Html",
+    "boards",
+    "escaped",
+    "facts",
+    "figure",
+    "note",
+    "page",
+    "preformatted",
+    "section",
+    "table",
+]
 
 
 class Html(str):
@@ -119,6 +130,11 @@ def note(text: str) -> Html:
 def preformatted(text: str) -> Html:
     """Text whose columns count."""
     return Html(f"<pre>{escaped(text)}</pre>")
+
+
+def boards(drawn: Iterable[Html]) -> Html:
+    """Drawings of boards, side by side where there is room."""
+    return Html("\n".join(['<div class="boards">', *drawn, "</div>"]))
 
 
 def section(title: str, *parts: Html) -> Html:

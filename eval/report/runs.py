@@ -8,13 +8,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from eval.curves import AXES, Curves, Figure, FloatArray, Moment
-from eval.report.drawing import ZERO, drawing, legend_text, new_figure, series_color, svg
+from eval.report.drawing import Z95, drawing, legend_text, new_figure, series_color, svg, zero_line
 from eval.report.page import Html, facts, figure, note, page, section, table
 from eval.report.texts import count, with_error
 
 __all__ = ["Bin", "best", "labels", "runs_page", "thinned"]
 
-_Z95: Final = 1.96
 _LATE: Final = 0.1  # share of the longest course from which the panel of the late part begins
 _MOST_BINS: Final = 100
 _UNITS: Final = {
@@ -217,7 +216,7 @@ def _draw_courses(
             panel.set_xlabel(_UNITS[axis])
             _thousands(panel)
             if not lowest:
-                _zero_line(panel)
+                zero_line(panel)
         whole.set_ylabel(unit)
     panels[0][0].set_title("whole course")
     panels[0][1].set_title(f"from {_LATE:.0%} of the longest course on")
@@ -240,15 +239,9 @@ def _draw_course(
         return
     x, mean, stderr = np.array(points, dtype=np.float64).T
     color = series_color(number)
-    half = _Z95 * np.nan_to_num(stderr)
+    half = Z95 * np.nan_to_num(stderr)
     panel.fill_between(x, mean - half, mean + half, color=color, alpha=0.18, linewidth=0)
     panel.plot(x, mean, marker="o", color=color, label=legend_text(label))
-
-
-def _zero_line(panel: Any) -> None:
-    low, high = panel.get_ylim()
-    if low < 0 < high:
-        panel.axhline(0.0, color=ZERO, linewidth=1.0, zorder=1)
 
 
 def _thousands(panel: Any) -> None:

@@ -69,6 +69,13 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="RULES",
         help="house rules, such as caucasian; the cube's do not count (docs/rules.md)",
     )
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="DIR",
+        help="write report.html, a page with plots, and report.json, its figures, to this folder,"
+        " which is made if it is not there; needs matplotlib",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document on one line")
     parser.set_defaults(run=run, usage_error=parser.error)
 
@@ -76,6 +83,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(args: argparse.Namespace) -> int:
     from engine.errors import ConfigError
 
+    if args.report is not None:
+        from nardi.benchmark_report import prepare
+
+        prepare(args.report)
     if args.worst is not None and args.decisions is None:
         raise ConfigError("--worst goes with --decisions only")
     if args.decisions is not None or args.positions is not None:
@@ -107,6 +118,7 @@ def _measure(args: argparse.Namespace) -> int:
     names = [name for name in (args.a, args.b) if name is not None]
     document: dict[str, Any] = {"decisions": None, "positions": None}
     texts = []
+    of_decisions, of_positions = None, None
     with compiling_is_told():
         bots = [load_player(name) for name in names]
         if args.decisions is not None:
@@ -114,11 +126,21 @@ def _measure(args: argparse.Namespace) -> int:
             losses = [measure_decisions(bot, decisions) for bot in bots]
             document["decisions"] = loss_view.decisions_document(losses, decisions, worst)
             texts.append(loss_view.decisions_text(losses, decisions, worst))
+            of_decisions = (decisions, losses, worst)
         if args.positions is not None:
             positions = read_positions(args.positions)
             errors = [measure_positions(bot, positions) for bot in bots]
             document["positions"] = loss_view.positions_document(names, errors, positions)
             texts.append(loss_view.positions_text(names, errors, positions))
+            of_positions = (positions, errors)
+    if args.report is not None:
+        from nardi.benchmark_report import report_measures
+
+        words = ["benchmark", *names]
+        for name in ("decisions", "positions", "worst"):
+            if (value := getattr(args, name)) is not None:
+                words += [f"--{name}", str(value)]
+        report_measures(args.report, words, names, document, of_decisions, of_positions)
     print(json_line(document) if args.json else "\n\n".join(texts))
     return DONE
 

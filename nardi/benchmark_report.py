@@ -1,0 +1,130 @@
+"""The page that `nardi benchmark --report` writes, of decisions, positions and duels."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eval.report.drawing import check_drawable
+from eval.report.files import prepare_folder, write_report
+from eval.report.page import Html, facts, page, section
+from eval.report.texts import count, with_error
+from nardi.reporting import net_of_bot, report_facts, tell_report
+
+if TYPE_CHECKING:
+    from eval.decisions import Losses, Miss
+    from eval.references import DecisionSet, PositionSet
+    from eval.value_errors import ValueErrors
+
+__all__ = ["prepare", "report_measures"]
+
+
+def prepare(folder: Path) -> None:
+    """Make sure that a report can be written. Raises NardiError if not, before anything is done."""
+    check_drawable()
+    prepare_folder(folder)
+
+
+def _write(
+    folder: Path,
+    words: Sequence[str],
+    bots: Sequence[str],
+    title: str,
+    lead: str,
+    parts: Sequence[Html],
+    document: Mapping[str, Any],
+) -> None:
+    """Both files, with what the bots are and where the figures come from.
+
+    words: of the command line, behind `nardi`; bots: texts that name them.
+    """
+    nets = {bot: net for bot in dict.fromkeys(bots) if (net := net_of_bot(bot)) is not None}
+    made_by = report_facts(words)
+    told = [(f"net of {bot}", _net_text(net)) for bot, net in nets.items()]
+    text = page(title, lead, *parts, section("This report", facts([*made_by.rows(), *told])))
+    path = write_report(folder, text, {**made_by.document(), "nets": nets, **document})
+    tell_report("benchmark", path)
+
+
+def _net_text(net: Mapping[str, Any]) -> str:
+    games, commit = net["games"], net["commit"]
+    told = [
+        net["file"],
+        f"sha256 {net['sha256'][:12]}…",
+        f"{count(games)} games trained" if isinstance(games, int) else "games trained not told",
+        f"commit {commit}" if isinstance(commit, str) else "commit not told",
+    ]
+    return ", ".join(told)
+
+
+def report_measures(
+    folder: Path,
+    words: Sequence[str],
+    bots: Sequence[str],
+    document: Mapping[str, Any],
+    decisions: "tuple[DecisionSet, Sequence[Losses], int] | None",
+    positions: "tuple[PositionSet, Sequence[ValueErrors]] | None",
+) -> None:
+    """Of one bot or two. document: as --json prints it; the int: how many misses to show."""
+    from eval.report.losses import decision_sections, spread
+    from eval.report.values import value_sections
+
+    names = list(bots)
+    if len(set(names)) < len(names):
+        names = [f"{letter}: {name}" for letter, name in zip("AB", names, strict=False)]
+    parts: list[Html] = []
+    leads = []
+    distribution = None
+    if decisions is not None:
+        some, losses, worst = decisions
+        rates = [
+            f"{name} has a PR of {with_error(each.overall.pr.mean, each.overall.pr.stderr, 2)}"
+            for name, each in zip(names, losses, strict=True)
+        ]
+        leads.append(f"{' and '.join(rates)} on {count(len(some.boards))} decisions")
+        parts += decision_sections(names, losses, some, worst, _board)
+        of_candidates = {
+            name: each.values
+            for name, each in zip(names, losses, strict=True)
+            if each.values is not None
+        }
+        if of_candidates:
+            title = "Values of the candidates"
+            parts += value_sections("candidates", title, of_candidates, some.equities)
+        distribution = {
+            key: [
+                {
+                    "loss_ppg": share.loss,
+                    "decision_share": share.of_decisions,
+                    "loss_share": share.of_loss,
+                }
+                for share in spread(each.losses)
+            ]
+            for key, each in zip("ab", losses, strict=False)
+        }
+    if positions is not None:
+        of, errors = positions
+        rates = [
+            f"{name} errs by {each.fits['equity'].rmse.mean:.4f}"
+            for name, each in zip(names, errors, strict=True)
+        ]
+        leads.append(f"{' and '.join(rates)} points (RMSE) on {count(len(of.boards))} positions")
+        by_name = dict(zip(names, errors, strict=True))
+        title = f"Values of the positions of {of.name}"
+        parts += value_sections("positions", title, by_name, of.equities)
+    title = " and ".join(names) + (" measured" if len(names) == 1 else " compared")
+    _write(
+        folder,
+        words,
+        bots,
+        title,
+        "; ".join(leads) + ".",
+        parts,
+        {**document, "loss_distribution": distribution},
+    )
+
+
+def _board(miss: "Miss") -> str:
+    from engine.notation import parse_position
+    from nardi.render import board_text
+
+    return board_text(parse_position(miss.gnuid))
