@@ -1,5 +1,6 @@
 """The page that `nardi benchmark --report` writes, of decisions, positions and duels."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,12 @@ from nardi.reporting import net_of_bot, report_facts, tell_report
 
 if TYPE_CHECKING:
     from eval.decisions import Losses, Miss
+    from eval.duel import Duel
     from eval.references import DecisionSet, PositionSet
+    from eval.stats import Estimate
     from eval.value_errors import ValueErrors
 
-__all__ = ["prepare", "report_measures"]
+__all__ = ["prepare", "report_duel", "report_measures"]
 
 
 def prepare(folder: Path) -> None:
@@ -32,6 +35,7 @@ def _write(
     lead: str,
     parts: Sequence[Html],
     document: Mapping[str, Any],
+    settings: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Both files, with what the bots are and where the figures come from.
 
@@ -40,7 +44,9 @@ def _write(
     nets = {bot: net for bot in dict.fromkeys(bots) if (net := net_of_bot(bot)) is not None}
     made_by = report_facts(words)
     told = [(f"net of {bot}", _net_text(net)) for bot, net in nets.items()]
-    text = page(title, lead, *parts, section("This report", facts([*made_by.rows(), *told])))
+    text = page(
+        title, lead, *parts, section("This report", facts([*made_by.rows(), *settings, *told]))
+    )
     path = write_report(folder, text, {**made_by.document(), "nets": nets, **document})
     tell_report("benchmark", path)
 
@@ -121,6 +127,39 @@ def report_measures(
         parts,
         {**document, "loss_distribution": distribution},
     )
+
+
+def report_duel(
+    folder: Path, words: Sequence[str], duel: "Duel", document: Mapping[str, Any]
+) -> None:
+    """Of one duel. document: as --json prints it."""
+    from eval.report.duels import duel_lead, duel_sections
+
+    title = f"{duel.a.bot} against {duel.b.bot}"
+    settings = [("seed", str(duel.seed)), ("rules", str(duel.rules))]
+    more = {
+        "points": {str(points): n for points, n in duel.points.items()},
+        "curve": [
+            {
+                "games": standing.n_games,
+                **_figures("ppg", standing.ppg),
+                **_figures("adjusted_ppg", standing.adjusted),
+            }
+            for standing in duel.curve
+        ],
+    }
+    bots = [duel.a.bot, duel.b.bot]
+    if duel.luck_net is not None:
+        bots.append(duel.luck_net)
+    parts = [*duel_sections(duel)]
+    _write(folder, words, bots, title, duel_lead(duel), parts, {**document, **more}, settings)
+
+
+def _figures(name: str, estimate: "Estimate | None") -> dict[str, float | None]:
+    if estimate is None:
+        return {name: None, f"stderr_{name}": None}
+    stderr = None if math.isnan(estimate.stderr) else estimate.stderr
+    return {name: estimate.mean, f"stderr_{name}": stderr}
 
 
 def _board(miss: "Miss") -> str:

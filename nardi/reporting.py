@@ -1,17 +1,18 @@
 """What a report tells about itself: the command that makes it again, and the code behind it."""
 
+import argparse
 import hashlib
 import re
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from nardi import __version__
 from nardi.origin import commit_facts
 
-__all__ = ["ReportFacts", "net_of_bot", "report_facts", "tell_report"]
+__all__ = ["ReportFacts", "command_words", "net_of_bot", "report_facts", "tell_report"]
 
 
 class ReportFacts(NamedTuple):
@@ -41,6 +42,36 @@ class ReportFacts(NamedTuple):
 def report_facts(words: Sequence[str]) -> ReportFacts:
     """Of this code. words: of the command line behind `nardi` that gives the same figures."""
     return ReportFacts(f"nardi {shlex.join(words)}", __version__, **commit_facts())
+
+
+_NO_FIGURES: Final = ("command", "json", "report", "run", "usage_error", "workers")
+"""What of a command line does not change the figures."""
+
+
+def command_words(
+    args: argparse.Namespace, positionals: Sequence[str], **known: object
+) -> list[str]:
+    """Words of the command line that gives the same figures again.
+
+    positionals: names of the arguments that are no options, in order. known: values that take the
+    place of what was given or left out, such as a seed that was drawn. Options that are None or
+    False were not given; a list is an option that may be repeated.
+    """
+    values = {**vars(args), **known}
+    words = [str(args.command)]
+    for name in positionals:
+        value = values.pop(name)
+        words += [str(each) for each in (value if isinstance(value, list) else [value]) if each]
+    for name, value in values.items():
+        if name in _NO_FIGURES or value is None or value is False:
+            continue
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        else:
+            for each in value if isinstance(value, list) else [value]:
+                words += [option, str(each)]
+    return words
 
 
 def tell_report(command: str, path: Path) -> None:

@@ -1,17 +1,24 @@
 """Reports: the page's parts, plots, and what `nardi benchmark --report` writes of decisions."""
 
+import argparse
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from engine.rules import INTERNATIONAL
+from eval.duel import Duel, Side, Standing
+from eval.lockstep import Work
+from eval.report.duels import share_error
 from eval.report.files import ReportFolderError, write_report
 from eval.report.losses import spread
 from eval.report.page import Html, escaped, facts, figure, note, page, section, table
 from eval.report.texts import percent, with_error
+from eval.stats import Estimate
+from eval.stopping import StopRule
 from nardi.cli import DONE, FAILED
-from nardi.reporting import net_of_bot, report_facts
+from nardi.reporting import command_words, net_of_bot, report_facts
 from tests.command_line import Capture, run
 from tests.decision_files import made_up_decisions, made_up_positions, write_lines
 from tests.report_pages import parse
@@ -145,9 +152,6 @@ def test_two_bots_of_one_name(data: Path, tmp_path: Path) -> None:
     (row,) = [row for row in page.rows if row[0] == "all"]
     assert row[2] == row[3]
     assert row[4] == "+0.00 ± 0.00"
-    assert run(*words, "--report", str(tmp_path / "again")) == DONE
-    first = (out / "report.html").read_bytes()
-    assert (tmp_path / "again" / "report.html").read_bytes() == first
 
 
 def test_folder_is_tried_before_anything_is_measured(
@@ -160,3 +164,109 @@ def test_folder_is_tried_before_anything_is_measured(
     out, err = capsys.readouterr()
     assert out == ""
     assert "cannot be made" in err
+
+
+# --- duels ---
+
+
+@pytest.fixture
+def duel() -> Duel:
+    """A made-up duel, with luck."""
+    curve = [
+        Standing(
+            n,
+            Estimate(mean=m, stderr=2 / n**0.5, n=n // 2),
+            Estimate(mean=m + 0.01, stderr=s, n=n),
+        )
+        for n, m, s in [(16, 1.5, 0.2), (100, 0.3, 0.09), (400, 0.25, 0.04)]
+    ]
+    return Duel(
+        a=Side(bot="<a>", win=0.6, gammon=0.25, backgammon=0.0, work=Work(1000, 0.5, 20_000)),
+        b=Side(bot="b", win=0.4, gammon=0.1, backgammon=0.01, work=Work(900, 0.1, None)),
+        ppg=curve[-1].ppg,
+        adjusted=curve[-1].adjusted,
+        luck_net="net",
+        n_games=400,
+        n_unfinished=2,
+        points={-3: 4, -2: 36, -1: 120, 1: 140, 2: 100},
+        curve=tuple(curve),
+        seed=5,
+        rules=INTERNATIONAL,
+        paired=True,
+        stop=StopRule(),
+        ended="width",
+        fault=None,
+        n_from_file=0,
+        seconds=2.0,
+    )
+
+
+def test_duel_page(duel: Duel) -> None:
+    pytest.importorskip("matplotlib", reason="reports need matplotlib")
+    from eval.report.duels import duel_lead, duel_sections
+
+    found = parse(page("t", duel_lead(duel), *duel_sections(duel)))
+    assert found.texts["p"][0] == (
+        "<a> scores +0.260 ± 0.040 points per game against b, less the luck of the dice, in 400"
+        " games."
+    )
+    assert ["as played", "+0.2500 ± 0.1000", "+0.054 to +0.446"] in found.rows
+    assert ["less the luck", "+0.2600 ± 0.0400", "+0.182 to +0.338"] in found.rows
+    wins = ["60.0 ± 2.4 %", "25.0 ± 2.2 %", "0.0 ± 0.0 %"]
+    assert ["<a>", *wins, "1,000", "500", "20.0"] in found.rows
+    notes = " ".join(found.texts["p"])
+    assert "2.5 times smaller here, which is worth 6 times the games" in notes
+    assert "2 games were given up" in notes
+    assert "interval was narrow enough" in notes
+    course, results = found.texts["svg"]
+    assert "less the luck" in course
+    shares = ["1.0", "9.0", "30.0", "35.0", "25.0"]
+    assert [word for word in results.split() if word in shares] == shares
+    assert "−3" in results
+    again = parse(page("t", duel_lead(duel), *duel_sections(duel)))
+    assert again.texts == found.texts
+
+
+def test_share_error() -> None:
+    assert share_error(50, 100) == pytest.approx(0.05)
+    assert share_error(0, 100) == 0
+
+
+def test_duel_command(tmp_path: Path, capsys: Capture) -> None:
+    pytest.importorskip("matplotlib", reason="reports need matplotlib")
+    out = tmp_path / "report"
+    words = ["benchmark", "pubeval", "pip-greedy", "--games", "40", "--seed", "3"]
+    assert run(*words, "--report", str(out), "--json", "--workers", "1") == DONE
+    printed = json.loads(capsys.readouterr().out)
+    document = json.loads((out / "report.json").read_text())
+    assert document["command"] == "nardi " + " ".join(words)
+    assert {key: document[key] for key in printed} == printed
+    assert document["nets"] == {}
+    assert document["curve"][-1]["ppg"] == printed["ppg"]
+    assert sum(document["points"].values()) == 40
+    assert sum(int(p) * n for p, n in document["points"].items()) == pytest.approx(
+        40 * printed["ppg"]
+    )
+    page = parse((out / "report.html").read_text(encoding="utf-8"))
+    assert page.texts["h1"] == ["pubeval against pip-greedy"]
+    assert ["seed", "3"] in page.rows
+
+
+def test_command_words() -> None:
+    args = argparse.Namespace(
+        command="benchmark",
+        a="x",
+        b=None,
+        games=None,
+        worst=0,
+        decided=True,
+        luck_net=Path("f"),
+        x=["p", "q"],
+        json=True,
+        workers=3,
+        seed=None,
+    )
+    words = command_words(args, ["a", "b"], seed=7)
+    assert words[:2] == ["benchmark", "x"]
+    given = "--worst 0 --decided --luck-net f --x p --x q --seed 7"
+    assert words[2:] == given.split()

@@ -15,6 +15,7 @@ from engine.errors import NardiError
 from eval.report.page import Html, escaped
 
 __all__ = [
+    "INK",
     "NoPlotsError",
     "check_drawable",
     "drawing",
@@ -26,7 +27,7 @@ __all__ = [
 
 Z95: Final = 1.96
 """Standard errors from the mean to an end of its 95 % interval."""
-_INK: Final = "#1d2329"
+INK: Final = "#1d2329"
 _GRID: Final = "#e3e6e8"
 _ZERO: Final = "#8a939b"
 _SERIES: Final = (
@@ -41,7 +42,7 @@ _SERIES: Final = (
 )
 # What stands in the SVG instead, so that a dark page has its own colours; see page.py.
 _VARIABLES: Final = {
-    _INK: "--ink",
+    INK: "--ink",
     _GRID: "--grid",
     _ZERO: "--zero",
     **{color: f"--s{i}" for i, color in enumerate(_SERIES)},
@@ -57,14 +58,14 @@ _SETTINGS: Final[Any] = {
     "axes.titlesize": 9.5,
     "axes.titlelocation": "left",
     "axes.labelsize": 9.0,
-    "text.color": _INK,
-    "axes.labelcolor": _INK,
-    "axes.titlecolor": _INK,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
     "axes.edgecolor": _ZERO,
     "xtick.color": _ZERO,
     "ytick.color": _ZERO,
-    "xtick.labelcolor": _INK,
-    "ytick.labelcolor": _INK,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,

@@ -135,11 +135,9 @@ def _measure(args: argparse.Namespace) -> int:
             of_positions = (positions, errors)
     if args.report is not None:
         from nardi.benchmark_report import report_measures
+        from nardi.reporting import command_words
 
-        words = ["benchmark", *names]
-        for name in ("decisions", "positions", "worst"):
-            if (value := getattr(args, name)) is not None:
-                words += [f"--{name}", str(value)]
+        words = command_words(args, ["a", "b"])
         report_measures(args.report, words, names, document, of_decisions, of_positions)
     print(json_line(document) if args.json else "\n\n".join(texts))
     return DONE
@@ -174,7 +172,14 @@ def _duel(args: argparse.Namespace) -> int:
             workers=num_cpus() if args.workers is None else args.workers,
             on_progress=show,
         )
-    print(json_line(_document(duel)) if args.json else _table(duel))
+    document = _document(duel)
+    if args.report is not None:
+        from nardi.benchmark_report import report_duel
+        from nardi.reporting import command_words
+
+        words = command_words(args, ["a", "b"], games=games, seed=seed)
+        report_duel(args.report, words, duel, document)
+    print(json_line(document) if args.json else _table(duel))
     if duel.n_unfinished:
         print(
             f"nardi benchmark: {duel.n_unfinished:,} games were not over after {MOST_TURNS:,} turns"

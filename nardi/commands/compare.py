@@ -73,14 +73,12 @@ def _report(
     from eval.report.drawing import check_drawable
     from eval.report.files import prepare_folder, write_report
     from eval.report.runs import runs_page
-    from nardi.reporting import report_facts, tell_report
+    from nardi.reporting import command_words, report_facts, tell_report
 
     check_drawable()
     prepare_folder(args.report)
     axes = list(dict.fromkeys(args.x or ("games", "minutes")))
-    words = ["compare", *map(str, args.runs)]
-    words += [word for axis in args.x or () for word in ("--x", axis)]
-    made_by = report_facts(words)
+    made_by = report_facts(command_words(args, ["runs"]))
     page = runs_page(runs, axes, made_by.rows())
     path = write_report(args.report, page, {**made_by.document(), "runs": document["runs"]})
     tell_report(args.command, path)
