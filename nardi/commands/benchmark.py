@@ -133,13 +133,13 @@ def _measure(args: argparse.Namespace) -> int:
             document["positions"] = loss_view.positions_document(names, errors, positions)
             texts.append(loss_view.positions_text(names, errors, positions))
             of_positions = (positions, errors)
+    print(json_line(document) if args.json else "\n\n".join(texts))
     if args.report is not None:
         from nardi.benchmark_report import report_measures
         from nardi.reporting import command_words
 
         words = command_words(args, ["a", "b"])
         report_measures(args.report, words, names, document, of_decisions, of_positions)
-    print(json_line(document) if args.json else "\n\n".join(texts))
     return DONE
 
 
@@ -173,13 +173,13 @@ def _duel(args: argparse.Namespace) -> int:
             on_progress=show,
         )
     document = _document(duel)
+    print(json_line(document) if args.json else _table(duel))
     if args.report is not None:
         from nardi.benchmark_report import report_duel
         from nardi.reporting import command_words
 
         words = command_words(args, ["a", "b"], games=games, seed=seed)
         report_duel(args.report, words, duel, document)
-    print(json_line(document) if args.json else _table(duel))
     if duel.n_unfinished:
         print(
             f"nardi benchmark: {duel.n_unfinished:,} games were not over after {MOST_TURNS:,} turns"
