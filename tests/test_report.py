@@ -12,6 +12,7 @@ from eval.duel import Duel, Side, Standing
 from eval.lockstep import Work
 from eval.report.duels import share_error
 from eval.report.files import ReportFolderError, write_report
+from eval.report.leagues import league_lead, league_sections
 from eval.report.losses import spread
 from eval.report.page import Html, escaped, facts, figure, note, page, section, table
 from eval.report.texts import percent, with_error
@@ -270,3 +271,32 @@ def test_command_words() -> None:
     assert words[:2] == ["benchmark", "x"]
     given = "--worst 0 --decided --luck-net f --x p --x q --seed 7"
     assert words[2:] == given.split()
+
+
+# --- round robins ---
+
+
+def test_league() -> None:
+    pytest.importorskip("matplotlib", reason="reports need matplotlib")
+
+    def known(mean: float, stderr: float) -> Estimate:
+        return Estimate(mean=mean, stderr=stderr, n=10)
+
+    bots = ["weak", "<strong>", "middle"]
+    ratings = [known(-0.5, 0.02), known(0.4, 0.03), known(0.1, 0.01)]
+    scores = {(0, 1): known(-0.875, 0.05), (1, 2): known(0.25, 0.04)}
+    text = page("t", league_lead(bots, ratings), *league_sections(bots, ratings, scores))
+    found = parse(text)
+    assert found.texts["p"][0].startswith("<strong> is first of 3 with a rating of +0.400 ± 0.030")
+    assert found.rows[1:4] == [
+        ["1. <strong>", "+0.4000 ± 0.0300"],
+        ["2. middle", "+0.1000 ± 0.0100"],
+        ["3. weak", "-0.5000 ± 0.0200"],
+    ]
+    assert found.rows[5:] == [
+        ["1. <strong>", "–", "+0.250 ± 0.040", "+0.875 ± 0.050"],
+        ["2. middle", "-0.250 ± 0.040", "–", "–"],
+        ["3. weak", "-0.875 ± 0.050", "–", "–"],
+    ]
+    drawn = found.texts["svg"][0].split()
+    assert drawn.index("<strong>") < drawn.index("middle") < drawn.index("weak")
