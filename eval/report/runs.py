@@ -163,9 +163,9 @@ def _course_section(
     lowest: bool = False,
 ) -> Html:
     """Table and plots of the checks. lowest: whether lower values are better."""
-    unit = "PR (thousandths of a point times one half a decision)" if lowest else "points per game"
+    unit = "PR" if lowest else "points per game"
     with drawing():
-        drawn = _draw_courses(courses, axes, "PR" if lowest else unit, lowest=lowest)
+        drawn = _draw_courses(courses, axes, unit, lowest=lowest)
         plot = svg(drawn, name, f"{title} over {', '.join(_UNITS[axis] for axis in axes)}")
     digits, sign = (2, "") if lowest else (3, "+")
     rows = []
