@@ -110,6 +110,13 @@ def test_labels() -> None:
     assert labels([Path("a/x"), Path("b/y")]) == ["x", "y"]
     assert labels([Path("a/x"), Path("b/x"), Path("b/y")]) == ["a/x", "b/x", "y"]
     assert labels([Path("/")]) == ["/"]
+    assert labels([Path("a"), Path("b/../a")]) == ["a", "a"]  # one run, which is told once
+
+
+def test_a_label_is_the_name_that_was_given(one: Path, tmp_path: Path) -> None:
+    link = tmp_path / "newest"
+    link.symlink_to(one)
+    assert labels([link]) == ["newest"]
 
 
 def test_table(one: Path, tmp_path: Path, capsys: Capture) -> None:

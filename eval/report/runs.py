@@ -1,6 +1,7 @@
 """The page of one run or several: their learning curves drawn together, and how they differ."""
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -40,7 +41,7 @@ class Bin(NamedTuple):
 
 def labels(paths: Sequence[Path]) -> list[str]:
     """Short names of runs: the ends of their paths, as long as it takes to tell them apart."""
-    parts = [path.resolve().parts for path in paths]
+    parts = [Path(os.path.abspath(path)).parts for path in paths]
     found = []
     for i, mine in enumerate(parts):
         others = [other for k, other in enumerate(parts) if k != i and other != mine]

@@ -52,31 +52,33 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(args: argparse.Namespace) -> int:
     from engine.errors import ConfigError
     from eval.curves import read_curves
+    from eval.report.drawing import check_drawable
+    from eval.report.files import prepare_folder
     from eval.report.runs import labels
     from nardi.cli import DONE
     from nardi.documents import json_line
 
     if args.x is not None and args.report is None:
         raise ConfigError("--x goes with --report only")
+    if args.report is not None:
+        check_drawable()
+        prepare_folder(args.report)
     paths = list(dict.fromkeys(args.runs))
     runs = dict(zip(labels(paths), map(read_curves, paths), strict=True))
     document = compare_document(runs)
+    print(json_line(document) if args.json else compare_text(runs))
     if args.report is not None:
         _report(args, runs, document)
-    print(json_line(document) if args.json else compare_text(runs))
     return DONE
 
 
 def _report(
     args: argparse.Namespace, runs: "Mapping[str, Curves]", document: dict[str, Any]
 ) -> None:
-    from eval.report.drawing import check_drawable
-    from eval.report.files import prepare_folder, write_report
+    from eval.report.files import write_report
     from eval.report.runs import runs_page
     from nardi.reporting import command_words, report_facts, tell_report
 
-    check_drawable()
-    prepare_folder(args.report)
     axes = list(dict.fromkeys(args.x or ("games", "minutes")))
     made_by = report_facts(command_words(args, ["runs"]))
     page = runs_page(runs, axes, made_by.rows())
