@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.batch_moves import first_fault
+from engine.batch_moves import first_fault, first_unsound
 from engine.board import (
     NUM_CHECKERS,
     NUM_SLOTS,
@@ -168,6 +168,28 @@ def check_batch(boards: ArrayLike, rolls: ArrayLike) -> tuple[Board, NDArray[np.
             raise PositionError(f"row {wrong}: {error}") from None
     # Writable: for read-only arrays numba would compile everything once more.
     return np.require(many, np.int8, ["C", "W"]), np.require(faces, np.int8, ["C", "W"])
+
+
+def check_boards(boards: ArrayLike) -> Board:
+    """`(B, 26)` boards, finished ones too, with counts that can occur, as compiled code takes them.
+
+    Raises PositionError for wrong shapes and for the first row at fault.
+    """
+    b = np.asarray(boards)
+    if b.ndim != 2 or b.shape[1] != NUM_SLOTS or not np.issubdtype(b.dtype, np.integer):
+        raise PositionError(
+            f"boards must be (B, {NUM_SLOTS}) whole numbers, not {b.shape} {b.dtype}"
+        )
+    b8 = np.require(b, np.int8, ["C", "W"])
+    wrong = first_unsound(b8)
+    if b.dtype != np.int8 and (b8 != b).any():
+        wrong = int(np.argmax((b8 != b).any(axis=1)))
+    if wrong >= 0:
+        try:
+            validate(b[wrong])
+        except PositionError as error:
+            raise PositionError(f"row {wrong}: {error}") from None
+    return b8
 
 
 def _check_steps(steps: Sequence[Sequence[int]]) -> Steps:

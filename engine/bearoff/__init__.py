@@ -1,0 +1,1 @@
+"""Exact endings: races near their end, solved once by the project itself; see docs/bearoff.md."""
