@@ -10,12 +10,13 @@ import os
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
 from engine.errors import NardiError
 from nardi import __version__
-from nardi.commands import benchmark, best_move, compare, convert, net, plays, show, train
+from nardi.commands import bearoff, benchmark, best_move, compare, convert, net, plays, show, train
 from nardi.commands import eval as eval_command
 from nardi.compiling import no_cache_hint
 
@@ -26,7 +27,18 @@ FAILED = 2
 INTERRUPTED = 130
 NO_READER = 141
 
-_COMMANDS = (show, best_move, eval_command, plays, convert, net, train, benchmark, compare)
+_COMMANDS = (
+    show,
+    best_move,
+    eval_command,
+    bearoff,
+    plays,
+    convert,
+    net,
+    train,
+    benchmark,
+    compare,
+)
 
 # XGIDs and raw boards may begin with "-", which argparse would take for an option.
 _POSITION_WITH_DASH = re.compile(r"-[-A-Za-z]{14,}:|-[-A-Oa-o]{25}$|-\d+\s*[\s,]")
@@ -82,6 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Wrong usage, `--help` and `--version` end with SystemExit, as argparse has it.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    warnings.formatwarning = _plain_warning
     parser = build_parser()
     args = parser.parse_args([_protected(word) for word in words])
     if args.command is None:
@@ -112,6 +125,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"nardi {args.command}: this is a fault of nardi, not of the input", file=sys.stderr)
         return FAILED
     return code
+
+
+def _plain_warning(message: Warning | str, *_: object, **__: object) -> str:
+    """A warning as users should see it: without the line of ours that it comes from."""
+    return f"nardi: warning: {message}\n"
 
 
 def _discard_output() -> None:

@@ -17,11 +17,15 @@ class Answer(NamedTuple):
     """What the user should know but is not part of the result; goes to stderr."""
 
 
-def add_position(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments POSITION and --json, which all commands about positions share."""
+def add_position(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """Add the arguments POSITION and --json, which all commands about positions share.
+
+    optional: POSITION may be missing and is None then.
+    """
     parser.add_argument(
         "position",
         metavar="POSITION",
+        nargs="?" if optional else None,
         type=str.strip,
         help="XGID, GNU ID, OGID, 26 numbers or start; - reads one a line from stdin and"
         " writes one JSON document a line",

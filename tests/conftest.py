@@ -1,6 +1,7 @@
 """What all tests share: seeded random numbers with a visible seed, hypothesis."""
 
 import os
+import tempfile
 import zlib
 
 import numpy as np
@@ -15,6 +16,21 @@ settings.register_profile(
     "nardi", deadline=None, print_blob=True, derandomize="NARDI_TEST_SEED" not in os.environ
 )
 settings.load_profile("nardi")
+
+
+_CACHE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tables are computed once for all tests and workers, not taken from the user's cache."""
+    if not hasattr(config, "workerinput"):
+        config.stash[_CACHE] = tempfile.TemporaryDirectory(prefix="nardi-tests-")
+        os.environ["NARDI_CACHE_DIR"] = config.stash[_CACHE].name
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _CACHE in config.stash:
+        config.stash[_CACHE].cleanup()
 
 
 def pytest_report_header() -> str:
