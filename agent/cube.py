@@ -4,24 +4,29 @@ The model is Janowski's, in `agent.kernels.cube`; docs/cube.md tells it with its
 worked out here is one position at a time, or one batch; a search uses the kernels itself.
 """
 
+import dataclasses
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from agent.cube_table import cube_table, may_double
-from agent.kernels.cube import (
-    CubeTable,
-    combine_rows,
-    cube_efficiency,
-    cubeful_rows,
-    new_cube_work,
+from agent.cube_table import may_double
+from agent.cube_values import (
+    CONTACT_EFFICIENCY,
+    board_efficiency,
+    cubeful_equities,
+    cubeful_equity,
+    cubeless_equity_at,
+    static_root_value,
+    static_values_of,
+    table_of,
+    to_equity,
 )
+from agent.kernels.cube import CubeTable
 from agent.met import MatchEquityTable
 from agent.situation import Situation
-from engine.board import has_contact, pip_count
+from engine.errors import ConfigError
 from engine.scoring import cube_in_use, next_stake
 
 __all__ = [
@@ -29,6 +34,7 @@ __all__ = [
     "Answer",
     "CubeDecision",
     "CubeValues",
+    "beaver_decision",
     "board_efficiency",
     "cube_decision",
     "cubeful_equities",
@@ -42,86 +48,9 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 Answer = Literal["take", "pass", "beaver"]
 
-CONTACT_EFFICIENCY: Final = 0.68
 CLOSE: Final = 0.02
 """Decisions with a smaller margin, in points per game and present stake, are called close."""
 _TIE: Final = 1e-7  # the model's values are equal in exact arithmetic, but for rounding
-
-
-def board_efficiency(boards: ArrayLike) -> FloatArray:
-    """How live the cube is on each board, `(...)` float64 for `(..., 26)`, seen by side on roll.
-
-    0.68 with contact; in races 0.6 up to 40 pips of the side on roll, 0.00125 more for each pip
-    beyond, at most 0.7. Source: the values that reproduce GNU Backgammon's figures.
-    """
-    own = np.asarray(boards, dtype=np.int8)
-    race = ~np.asarray(has_contact(own))
-    pips = np.asarray(pip_count(own))
-    flat = [
-        cube_efficiency.py_func(bool(is_race), int(n))
-        for is_race, n in zip(race.reshape(-1), pips.reshape(-1), strict=True)
-    ]
-    return np.array(flat, dtype=np.float64).reshape(race.shape)
-
-
-@lru_cache(maxsize=256)
-def table_of(
-    situation: Situation, plies: int = 0, met: MatchEquityTable | None = None
-) -> CubeTable:
-    """`agent.cube_table.cube_table`, kept for the situations asked for last."""
-    return cube_table(situation, plies, met)
-
-
-def cubeful_equities(
-    probs: ArrayLike,
-    situation: Situation,
-    efficiency: ArrayLike = CONTACT_EFFICIENCY,
-    met: MatchEquityTable | None = None,
-) -> FloatArray:
-    """Worth of each row to the side on roll, who may double first if the rules let him; `(B,)`.
-
-    probs: `(B, 5)` cumulative, of the situation's mover, who is on roll; efficiency: `(B,)` or one
-    for all. In points per game and present stake; at a score the equivalent, as `CubeDecision`
-    tells. The worth of a play is minus that of its afterstate to the opponent, so its argument is
-    `situation.flipped()`. Raises ConfigError as `cube_table` does.
-    """
-    table = table_of(situation, 0, met)
-    nd = _static(table, probs, efficiency)
-    best = np.empty_like(nd)
-    combine_rows(table, 0, nd, best)
-    return np.asarray((best[:, table.root] - table.offset) / table.unit)
-
-
-def cubeful_equity(
-    probs: ArrayLike,
-    situation: Situation,
-    efficiency: float = CONTACT_EFFICIENCY,
-    met: MatchEquityTable | None = None,
-) -> float:
-    """`cubeful_equities` of one position, probs `(5,)`."""
-    return float(cubeful_equities(np.asarray(probs)[None], situation, efficiency, met)[0])
-
-
-def cubeless_equity_at(
-    probs: ArrayLike, situation: Situation, met: MatchEquityTable | None = None
-) -> float:
-    """Worth of `(5,)` probabilities if nobody turned the cube any more, in the same unit."""
-    table = table_of(situation, 0, met)
-    win, win_g, win_bg, lose_g, lose_bg = (float(p) for p in np.asarray(probs))
-    shares = (lose_bg, lose_g - lose_bg, 1 - win - lose_g, win - win_g, win_g - win_bg, win_bg)
-    row = table.payoff[table.state_row[table.root]]
-    value = sum(share * float(worth) for share, worth in zip(shares, row, strict=True))
-    return _equity(table, value)
-
-
-def _static(table: CubeTable, probs: ArrayLike, efficiency: ArrayLike) -> FloatArray:
-    """Values of all states for side 0 on roll, without doubling now, `(B, S)`."""
-    p = np.ascontiguousarray(probs, dtype=np.float64)
-    x = np.array(np.broadcast_to(np.asarray(efficiency, dtype=np.float64), len(p)))
-    nd = np.empty((len(p), len(table.state_row)))
-    work = new_cube_work(table)  # type: ignore[no-untyped-call]
-    cubeful_rows(table, 0, p, x, work, nd)
-    return nd
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,9 +148,30 @@ class CubeDecision:
         return abs(min(taken) - values.double_pass)
 
     @property
+    def costs(self) -> dict[str, float]:
+        """What each action gives away against the right one of the same side, 0 for that one."""
+        doubled, values = self.equity_doubled, self.values
+        if doubled is None or values.double_take is None or values.double_pass is None:
+            return {}
+        costs = {
+            "no_double": max(doubled - values.no_double, 0.0) if self.doubles else 0.0,
+            "double": 0.0 if self.doubles else max(values.no_double - doubled, 0.0),
+            "take": values.double_take - doubled,
+            "pass": values.double_pass - doubled,
+        }
+        if values.double_beaver is not None:
+            costs["beaver"] = values.double_beaver - doubled
+        return costs
+
+    @property
     def close(self) -> bool:
         """Whether the margin of doubling is below `CLOSE`."""
         return self.margin is not None and self.margin < CLOSE
+
+    @property
+    def answer_close(self) -> bool:
+        """Whether the margin of the opponent's answer is below `CLOSE`."""
+        return self.answer_margin is not None and self.answer_margin < CLOSE
 
     @property
     def cash_point(self) -> float | None:
@@ -262,6 +212,28 @@ def decide(values: CubeValues, redouble: bool = False) -> tuple[bool, Answer | N
     return False, answer, f"no {again}double, {answer}"
 
 
+def beaver_decision(
+    probs: ArrayLike,
+    situation: Situation,
+    efficiency: float = CONTACT_EFFICIENCY,
+    met: MatchEquityTable | None = None,
+) -> tuple[float, float]:
+    """Worth to the mover of accepting and of declining a beaver of his double.
+
+    situation: as a beavered position tells it, the cube at the doubled stake and the opponent's.
+    Both in points per that stake. Raises ConfigError if the cube cannot go so high.
+    """
+    raised = next_stake(situation.cube_value, situation.rules)
+    if raised is None:
+        raise ConfigError(
+            f"a cube at {situation.cube_value} cannot be beavered: it cannot go beyond"
+            f" {situation.rules.cube_cap}"
+        )
+    accepted = dataclasses.replace(situation, cube_value=raised, cube_owner="opponent")
+    value = static_root_value(table_of(accepted, 0, met), np.asarray(probs)[None], efficiency)
+    return value * raised / situation.cube_value, -1.0
+
+
 def cube_decision(
     probs: ArrayLike,
     situation: Situation,
@@ -278,9 +250,13 @@ def cube_decision(
     Raises ConfigError as `cube_table` does.
     """
     table = table_of(situation, plies, met)
-    nd = _static(table, np.asarray(probs)[None], efficiency)[0] if values is None else values
+    nd = (
+        static_values_of(table, np.asarray(probs)[None], efficiency)[0]
+        if values is None
+        else values
+    )
     worth = CubeValues(
-        no_double=_equity(table, nd[table.root]),
+        no_double=to_equity(table, nd[table.root]),
         double_take=None,
         double_pass=None,
     )
@@ -290,11 +266,11 @@ def cube_decision(
         beaver = None
         if table.root_beavered >= 0:
             declined = table.payoff[row, 2]
-            beaver = _equity(table, max(nd[table.root_beavered], declined))
+            beaver = to_equity(table, max(nd[table.root_beavered], declined))
         worth = CubeValues(
             no_double=worth.no_double,
-            double_take=_equity(table, nd[table.root_doubled]),
-            double_pass=_equity(table, table.payoff[table.state_row[table.root], 3]),
+            double_take=to_equity(table, nd[table.root_doubled]),
+            double_pass=to_equity(table, table.payoff[table.state_row[table.root], 3]),
             double_beaver=beaver,
         )
         points = (
@@ -329,10 +305,6 @@ def cube_decision(
     )
 
 
-def _equity(table: CubeTable, value: float) -> float:
-    return float((value - table.offset) / table.unit)
-
-
 def _gammon_values(table: CubeTable, state: int) -> tuple[float, float]:
     row = table.payoff[table.state_row[state]]
     single = row[3] - row[2]
@@ -347,7 +319,7 @@ def _take_point(table: CubeTable, probs: ArrayLike, efficiency: float) -> float:
     for _ in range(50):
         p = (low + high) / 2
         row = [[p, p * won[0], p * won[1], (1 - p) * lost[0], (1 - p) * lost[1]]]
-        if _static(table, row, efficiency)[0, table.root_doubled] <= passed:
+        if static_values_of(table, row, efficiency)[0, table.root_doubled] <= passed:
             low = p
         else:
             high = p

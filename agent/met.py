@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from engine.errors import ConfigError
 
-__all__ = ["LONGEST_MATCH", "MatchEquityTable", "default_met", "extended", "load_met"]
+__all__ = [
+    "LONGEST_MATCH",
+    "MatchEquityTable",
+    "default_met",
+    "extended",
+    "load_met",
+    "met_document",
+]
 
 FloatArray = NDArray[np.float64]
 

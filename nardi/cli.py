@@ -16,7 +16,19 @@ from typing import NoReturn
 
 from engine.errors import NardiError
 from nardi import __version__
-from nardi.commands import bearoff, benchmark, best_move, compare, convert, net, plays, show, train
+from nardi.commands import (
+    bearoff,
+    benchmark,
+    best_move,
+    compare,
+    convert,
+    cube,
+    met,
+    net,
+    plays,
+    show,
+    train,
+)
 from nardi.commands import eval as eval_command
 from nardi.compiling import no_cache_hint
 
@@ -31,9 +43,11 @@ _COMMANDS = (
     show,
     best_move,
     eval_command,
+    cube,
     bearoff,
     plays,
     convert,
+    met,
     net,
     train,
     benchmark,
@@ -44,9 +58,9 @@ _COMMANDS = (
 _POSITION_WITH_DASH = re.compile(r"-[-A-Za-z]{14,}:|-[-A-Oa-o]{25}$|-\d+\s*[\s,]")
 
 _DESCRIPTION = """\
-A backgammon (short nardi) bot: ranks plays and judges positions with a net,
-trains and measures nets, lists legal plays under house rules, shows positions
-and converts between their identifiers.
+A backgammon (short nardi) bot: ranks plays, judges positions and doubles with
+a net, trains and measures nets, lists legal plays under house rules, shows
+positions and match equities, converts between identifiers.
 
 POSITION is one of:
   start                                          the opening position

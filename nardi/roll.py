@@ -9,7 +9,7 @@ from engine.errors import ConfigError, PositionError
 if TYPE_CHECKING:
     from engine.notation import Position
 
-__all__ = ["add_dice_and_rules", "check_nothing_pending", "parse_dice", "with_dice"]
+__all__ = ["add_dice_and_rules", "add_rules", "check_nothing_pending", "parse_dice", "with_dice"]
 
 Roll = tuple[int, int]
 
@@ -22,6 +22,11 @@ largest cube) holds unless it is said here. All switches: docs/rules.md"""
 def add_dice_and_rules(parser: argparse.ArgumentParser, without: str) -> None:
     """Add --dice and --rules; without: what is done if there is no --dice."""
     parser.add_argument("--dice", metavar="31", help=f"the roll; without it {without}")
+    add_rules(parser)
+
+
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """Add --rules alone, for commands about positions before the roll."""
     parser.add_argument("--rules", metavar="RULES", default="", help=_RULES_HELP)
 
 

@@ -72,7 +72,7 @@ def test_version(capsys: Capture) -> None:
     assert capsys.readouterr().out == f"nardi {__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["", "show", "plays", "convert"])
+@pytest.mark.parametrize("command", ["", "show", "plays", "convert", "cube", "met"])
 def test_help_ends_with_a_line_to_paste(
     command: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""The examples of README.md and docs/library.md run and print what is written there."""
+"""The examples of README.md and of some files of docs run and print what is written there."""
 
 import doctest
 import os
@@ -68,7 +68,7 @@ def test_demo_begins_with_the_first_example() -> None:
     assert all(command in README for command in demo)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/library.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/library.md", "docs/cube.md"])
 def test_python(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     code = "\n".join(blocks("python", text))
