@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 
+from agent.baselines import PubevalBot
+from engine.errors import NardiError
 from engine.rules import INTERNATIONAL, parse_rules
 from eval import duel, duel_workers, lockstep
 from eval.duel import Side, play_duel
 from nardi import progress
 from nardi.cli import DONE, FAILED, INTERRUPTED, main
+from tests.nets import small_net_file
 
 ROOT = Path(__file__).resolve().parent.parent
 DUEL = ("benchmark", "pubeval", "pip-greedy", "--games", "40", "--seed", "3")
@@ -51,7 +54,9 @@ def test_table(capsys: Capture) -> None:
     lines = out.splitlines()
     assert lines[0] == "pubeval against pip-greedy: 40 games, seed 3, rules international"
     rates = (figures.a.win, figures.a.gammon, figures.a.backgammon)
-    assert lines[3].split() == ["pubeval", *(f"{rate:.2%}" for rate in rates)]
+    assert lines[3].split()[:4] == ["pubeval", *(f"{rate:.2%}" for rate in rates)]
+    assert 0 < float(lines[3].split()[4]) < 10  # CPU ms a decision
+    assert lines[3].split()[5] == "-"  # pubeval does not count what it evaluates
     assert lines[4].split()[0] == "pip-greedy"
     score = f"pubeval scores {figures.ppg.mean:+.3f} ± {figures.ppg.stderr:.3f} points per game"
     assert lines[6].startswith(score)
@@ -64,21 +69,144 @@ def test_json(capsys: Capture) -> None:
     rules = parse_rules("caucasian")
     figures = play_duel("pubeval", "pip-greedy", 40, 3, rules)
     document = json.loads(capsys.readouterr().out)
-    seconds = document.pop("seconds")
-    assert seconds > 0
+    assert document.pop("seconds") > 0
+    for letter, side in (("a", figures.a), ("b", figures.b)):
+        work = document[letter]
+        assert work.pop("cpu_seconds") > 0
+        assert work.pop("cpu_ms_per_decision") > 0
+        assert work.pop("decisions") == side.work.decisions > 500
+        assert work.pop("evaluations") is work.pop("evaluations_per_cpu_second") is None
     assert document == {
         "a": rates_of(figures.a),
         "b": rates_of(figures.b),
         "games": 40,
         "ppg": figures.ppg.mean,
         "stderr_ppg": figures.ppg.stderr,
+        "adjusted_ppg": None,
+        "stderr_adjusted_ppg": None,
+        "luck_net": None,
+        "points": {str(points): n for points, n in figures.points.items()},
         "seed": 3,
         "rules": rules.as_dict(),
         "unfinished": 0,
+        "from_file": 0,
+        "stop": None,
+        "ended": "games",
         "interrupted": False,
+        "fault": None,
     }
     assert list(document["a"]) == ["bot", "win", "gammon", "backgammon"]
     assert document["a"]["bot"] == "pubeval"
+    assert sum(document["points"].values()) == 40
+
+
+def test_luck_is_taken_out(capsys: Capture, tmp_path: Path) -> None:
+    net = small_net_file(tmp_path)
+    words = ("benchmark", f"net:{net}", "pubeval", "--games", "10", "--seed", "3")
+    assert run(*words, "--luck-net", str(net), "--json") == DONE
+    figures = play_duel(f"net:{net}", "pubeval", 10, 3, luck=True, luck_net=net)
+    document = json.loads(capsys.readouterr().out)
+    assert figures.adjusted is not None
+    assert document["adjusted_ppg"] == figures.adjusted.mean != document["ppg"]
+    assert document["stderr_adjusted_ppg"] == figures.adjusted.stderr
+    assert document["luck_net"] == f"net:{net}"
+    assert document["a"]["evaluations"] == figures.a.work.evaluations > 1000
+    assert document["a"]["evaluations_per_cpu_second"] > 1000
+    assert run(*words, "--luck-net", str(net)) == DONE
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[6].startswith(f"net:{net} scores {figures.adjusted.mean:+.3f} ± ")
+    assert f"luck of the dice taken out by net:{net}; as played {figures.ppg.mean:+.3f}" in lines[7]
+
+
+@pytest.mark.parametrize(
+    ("more", "by_default"),
+    [(["pubeval", "pubeval"], True), (["pubeval@0", "random"], False), (["pip-greedy"] * 2, False)],
+)
+def test_whose_luck_is_taken_out_by_default(
+    more: list[str], by_default: bool, capsys: Capture
+) -> None:
+    words = ("benchmark", *more, "--games", "2", "--seed", "3", "--json")
+    for choice, expected in (([], by_default), (["--luck"], True), (["--no-luck"], False)):
+        assert run(*words, *choice) == DONE
+        luck_net = json.loads(capsys.readouterr().out)["luck_net"]
+        assert luck_net == ("net" if expected else None)
+
+
+def test_no_luck_under_rules_that_a_net_cannot_tell(capsys: Capture) -> None:
+    rules = ["--rules", "scoring=mars_homemars_koks_1234"]
+    words = ["benchmark", "pubeval", "pubeval", "--games", "2", "--seed", "3", *rules]
+    assert run(*words, "--json") == DONE
+    out, err = capsys.readouterr()
+    assert json.loads(out)["luck_net"] is None
+    assert "no luck is taken out: scoring=mars_homemars_koks_1234 has four kinds of win" in err
+    assert run(*words, "--luck") == FAILED
+    assert "error: scoring=mars_homemars_koks_1234" in capsys.readouterr().err
+
+
+def test_until_decided(capsys: Capture) -> None:
+    words = ("benchmark", "pubeval", "pip-greedy", "--seed", "3", "--until-decided")
+    assert run(*words, "--json") == DONE
+    document = json.loads(capsys.readouterr().out)
+    assert document["ended"] == "decided"
+    assert document["games"] == 272
+    stop = document["stop"]
+    assert (stop["until_width_ppg"], stop["until_decided"], stop["confidence"]) == (
+        None,
+        True,
+        0.95,
+    )
+    assert 0 < stop["lasting_low_ppg"] < document["ppg"] < stop["lasting_high_ppg"]
+    assert run(*words) == DONE
+    assert "decided: pubeval is better (95% however often looked at: +2." in capsys.readouterr().out
+
+
+def test_until_width(capsys: Capture) -> None:
+    words = ("benchmark", "pubeval", "pip-greedy", "--seed", "3", "--games", "40")
+    assert run(*words, "--until-width", "0.001") == DONE
+    assert "the width was not reached" in capsys.readouterr().out
+    assert run(*words[:-1], "4000", "--until-width", "0.2") == DONE
+    assert "stopped: the half-width is 0.2 or less" in capsys.readouterr().out
+
+
+def test_going_on(capsys: Capture, tmp_path: Path) -> None:
+    """The same command, without a seed even: it stands in the file."""
+    file = tmp_path / "duel.jsonl"
+    words = ("benchmark", "pubeval", "pip-greedy", "--games", "40", "--out", str(file))
+    assert run(*words, "--json") == DONE
+    first = json.loads(capsys.readouterr().out)
+    assert run(*words, "--json") == DONE
+    out, err = capsys.readouterr()
+    second = json.loads(out)
+    assert f"seed {first['seed']}\n" in err
+    assert second["from_file"] == 40
+    assert {**second, "from_file": 0, "seconds": 0} == {**first, "seconds": 0}
+    assert run(*words) == DONE
+    assert "no game played; 40 games were in the file" in capsys.readouterr().out
+
+
+def test_a_bot_that_fails(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 2, but the figures of the games before are there."""
+    left = 6000
+    choose = PubevalBot.choose
+
+    def fail(self: PubevalBot, boards: Any, *rest: Any) -> Any:
+        nonlocal left
+        left -= len(boards)
+        if left < 0:
+            raise NardiError("bot 'pubeval' has died")
+        return choose(self, boards, *rest)
+
+    monkeypatch.setattr(PubevalBot, "choose", fail)
+    words = ("benchmark", "pubeval", "random", "--games", "400", "--seed", "3")
+    assert run(*words, "--workers", "1", "--json") == FAILED
+    out, err = capsys.readouterr()
+    document = json.loads(out)
+    assert (document["games"], document["ended"]) == (16, "fault")
+    assert document["fault"] == "bot 'pubeval' has died"
+    assert err.splitlines()[-1] == (
+        "nardi benchmark: error: bot 'pubeval' has died; the figures are of the first 16 of 400"
+        " games"
+    )
 
 
 def test_one_pair_tells_no_error(capsys: Capture) -> None:
@@ -120,6 +248,8 @@ def test_games_given_up_are_told(capsys: Capture, monkeypatch: pytest.MonkeyPatc
         (["pubeval", "wildbg"], "unknown bot 'wildbg'; known: random, pip-greedy"),
         (["net@2", "random"], "bot 'net@2' looks ahead: search comes later"),
         (["pubeval", "random", "--rules", "nonsense"], "unknown rules 'nonsense'"),
+        (["pubeval", "random", "--until-width", "0"], "width '0.0'; accepted"),
+        (["pubeval", "random", "--no-luck", "--luck-net", "x"], "--luck-net does not go with"),
     ],
 )
 def test_bad_arguments(words: list[str], message: str, capsys: Capture) -> None:
@@ -129,9 +259,7 @@ def test_bad_arguments(words: list[str], message: str, capsys: Capture) -> None:
     assert f"nardi benchmark: error: {message}" in err
 
 
-@pytest.mark.parametrize(
-    "words", [[], ["pubeval"], ["pubeval", "random", "--games", "many"], ["a", "b", "c"]]
-)
+@pytest.mark.parametrize("words", [[], ["pubeval"], ["pubeval", "random", "--games", "many"]])
 def test_wrong_usage(words: list[str], capsys: Capture) -> None:
     assert run("benchmark", *words) == FAILED
     assert "usage: nardi " in capsys.readouterr().err

@@ -5,19 +5,21 @@ import math
 import secrets
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from nardi.cpus import num_cpus
-
-if TYPE_CHECKING:
-    from eval.duel import Duel, Side
-    from eval.stats import Estimate
 
 __all__ = ["add_parser", "run"]
 
 _GAMES: Final = 2000
 _WORST: Final = 5
-_OF_DUELS: Final = ("games", "seed", "workers", "rules")
+_GAMES_AT_MOST: Final = 100_000  # where something else is to end it
+_OF_DUELS: Final = (
+    *("games", "seed", "workers", "rules", "luck", "luck_net"),
+    *("until_width", "until_decided", "out"),
+)
+# Against these the luck is no help: their blunders, judged by what is best, swing more than dice.
+_TOO_WEAK: Final = ("random", "pip-greedy")
 
 _BOT_HELP = """\
 random, pip-greedy, pubeval, net (the one that nardi brings) or net:FILE; a depth may follow, as in
@@ -39,8 +41,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         epilog="try: nardi benchmark pubeval pip-greedy --games 400 --seed 1",
         allow_abbrev=False,
     )
-    parser.add_argument("a", metavar="A", help=_BOT_HELP)
-    parser.add_argument("b", metavar="B", nargs="?", help="the other one, named likewise")
+    parser.add_argument("bots", metavar="BOT", nargs="+", help=_BOT_HELP)
     parser.add_argument(
         "--decisions",
         type=Path,
@@ -59,8 +60,43 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="N",
         help=f"misses to show with --decisions; default: {_WORST}",
     )
-    parser.add_argument("--games", type=int, metavar="N", help=f"an even number; default: {_GAMES}")
-    parser.add_argument("--seed", type=int, metavar="S", help="default: one is drawn, and told")
+    parser.add_argument(
+        "--games",
+        type=int,
+        metavar="N",
+        help=f"an even number, the most with --until-...; default: {_GAMES}, {_GAMES_AT_MOST} with"
+        " --until-...",
+    )
+    parser.add_argument(
+        "--until-width",
+        type=float,
+        metavar="W",
+        help="stop when the 95%% interval is the score ± W or narrower",
+    )
+    parser.add_argument(
+        "--until-decided",
+        action="store_true",
+        help="stop when one bot is better for sure: with equal bots that happens in 5%% of duels at"
+        " most, though it is looked at again and again",
+    )
+    parser.add_argument(
+        "--luck",
+        action=argparse.BooleanOptionalAction,
+        help="take the luck of the dice out of the score, by a net for both sides; default: yes,"
+        " but not with random and pip-greedy",
+    )
+    parser.add_argument(
+        "--luck-net", type=Path, metavar="FILE", help="the net for that; default: the one of nardi"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="keep the games there; the same command goes on where it was stopped",
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="S", help="default: that of --out, or one is drawn, and told"
+    )
     parser.add_argument(
         "--workers", type=int, metavar="W", help="processes to use; default: one for each CPU"
     )
@@ -87,16 +123,20 @@ def run(args: argparse.Namespace) -> int:
         from nardi.benchmark_report import prepare
 
         prepare(args.report)
+    n_bots = len(args.bots)
     if args.worst is not None and args.decisions is None:
         raise ConfigError("--worst goes with --decisions only")
     if args.decisions is not None or args.positions is not None:
         for name in _OF_DUELS:
-            if getattr(args, name) is not None:
+            if getattr(args, name) not in (None, False):
                 raise ConfigError(
-                    f"--{name} is about games; it does not go with --decisions and --positions"
+                    f"--{name.replace('_', '-')} is about games; it does not go with --decisions"
+                    " and --positions"
                 )
+        if n_bots > 2:
+            raise ConfigError(f"{n_bots} bots; --decisions and --positions take one or two")
         return _measure(args)
-    if args.b is None:
+    if n_bots == 1:
         args.usage_error("a second bot B is needed to play against (or --decisions, --positions)")
     return _duel(args)
 
@@ -115,7 +155,7 @@ def _measure(args: argparse.Namespace) -> int:
     worst = _WORST if args.worst is None else args.worst
     if worst < 0:
         raise ConfigError(f"worst '{worst}'; accepted: whole numbers from 0 up")
-    names = [name for name in (args.a, args.b) if name is not None]
+    names = args.bots
     document: dict[str, Any] = {"decisions": None, "positions": None}
     texts = []
     of_decisions, of_positions = None, None
@@ -138,114 +178,88 @@ def _measure(args: argparse.Namespace) -> int:
         from nardi.benchmark_report import report_measures
         from nardi.reporting import command_words
 
-        words = command_words(args, ["a", "b"])
+        words = command_words(args, ["bots"])
         report_measures(args.report, words, names, document, of_decisions, of_positions)
     return DONE
 
 
 def _duel(args: argparse.Namespace) -> int:
-    from engine.rules import parse_rules
     from eval.duel import Progress as DuelProgress
     from eval.duel import play_duel
-    from eval.lockstep import MOST_TURNS
-    from nardi.cli import DONE, INTERRUPTED
+    from nardi.cli import DONE, FAILED, INTERRUPTED
     from nardi.compiling import compiling_is_told
     from nardi.documents import json_line
+    from nardi.duel_view import document, notes, table, with_error
     from nardi.progress import Progress
 
-    games = _GAMES if args.games is None else args.games
-    seed = secrets.randbits(32) if args.seed is None else args.seed
-    if args.seed is None:
-        print(f"nardi benchmark: seed {seed}", file=sys.stderr)
+    a, b = args.bots
+    settings = _settings(args)
+    games = settings["n_games"]
+    seed = _seed(args, args.out)
     with compiling_is_told(), Progress("nardi benchmark", games, "games") as progress:
 
         def show(so_far: DuelProgress) -> None:
             known = not math.isnan(so_far.ppg.stderr)
-            progress.update(so_far.n_games, f"{_with_error(so_far.ppg)} ppg" if known else "")
+            progress.update(so_far.n_games, f"{with_error(so_far.ppg)} ppg" if known else "")
 
-        duel = play_duel(
-            args.a,
-            args.b,
-            games,
-            seed,
-            parse_rules(args.rules or "international"),
-            workers=num_cpus() if args.workers is None else args.workers,
-            on_progress=show,
-        )
-    document = _document(duel)
-    print(json_line(document) if args.json else _table(duel))
+        duel = play_duel(a, b, seed=seed, file=args.out, on_progress=show, **settings)
+    figures = document(duel)
+    print(json_line(figures) if args.json else table(duel))
+    for note in notes(duel, games):
+        print(f"nardi benchmark: {note}", file=sys.stderr)
     if args.report is not None:
         from nardi.benchmark_report import report_duel
         from nardi.reporting import command_words
 
-        words = command_words(args, ["a", "b"], games=games, seed=seed)
-        report_duel(args.report, words, duel, document)
-    if duel.n_unfinished:
-        print(
-            f"nardi benchmark: {duel.n_unfinished:,} games were not over after {MOST_TURNS:,} turns"
-            " and count as 0 points",
-            file=sys.stderr,
-        )
-    if duel.interrupted:
-        print(
-            f"nardi benchmark: interrupted; the figures are of the first {duel.n_games:,} of"
-            f" {games:,} games",
-            file=sys.stderr,
-        )
-        return INTERRUPTED
-    return DONE
+        words = command_words(args, ["bots"], games=games, seed=seed)
+        report_duel(args.report, words, duel, figures)
+    if duel.fault is not None:
+        return FAILED
+    return INTERRUPTED if duel.interrupted else DONE
 
 
-def _with_error(estimate: "Estimate") -> str:
-    return f"{estimate.mean:+.3f} ± {estimate.stderr:.3f}"
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Arguments of `play_duel` that are the same for every pair of bots."""
+    from engine.errors import ConfigError
+    from engine.rules import parse_rules
+    from eval.luck import why_no_luck
+    from eval.stopping import StopRule
 
-
-def _document(duel: "Duel") -> dict[str, Any]:
-    """The JSON of a duel; documented in docs/json.md."""
+    if args.luck_net is not None and args.luck is False:
+        raise ConfigError("--luck-net does not go with --no-luck")
+    rules = parse_rules(args.rules or "international")
+    luck = args.luck or args.luck_net is not None
+    if args.luck is None and args.luck_net is None:
+        reason = why_no_luck(rules)
+        if reason:
+            print(f"nardi benchmark: no luck is taken out: {reason}", file=sys.stderr)
+        luck = reason is None and not any(_without_depth(bot) in _TOO_WEAK for bot in args.bots)
+    stop = StopRule(width=args.until_width, decided=args.until_decided)
+    games = args.games
+    if games is None:
+        games = _GAMES_AT_MOST if stop else _GAMES
     return {
-        "a": _side_document(duel.a),
-        "b": _side_document(duel.b),
-        "games": duel.n_games,
-        "ppg": duel.ppg.mean,
-        "stderr_ppg": None if math.isnan(duel.ppg.stderr) else duel.ppg.stderr,
-        "seed": duel.seed,
-        "seconds": duel.seconds,
-        "rules": duel.rules.as_dict(),
-        "unfinished": duel.n_unfinished,
-        "interrupted": duel.interrupted,
+        "n_games": games,
+        "rules": rules,
+        "workers": num_cpus() if args.workers is None else args.workers,
+        "luck": luck,
+        "luck_net": args.luck_net,
+        "stop": stop,
     }
 
 
-def _side_document(side: "Side") -> dict[str, Any]:
-    return {
-        "bot": side.bot,
-        "win": side.win,
-        "gammon": side.gammon,
-        "backgammon": side.backgammon,
-    }
+def _without_depth(bot: str) -> str:
+    return bot.strip().partition("@")[0]
 
 
-def _table(duel: "Duel") -> str:
-    """The figures for people."""
-    sides = (duel.a, duel.b)
-    width = max(len(side.bot) for side in sides)
-    rows = [f"{'':{width}}       win    gammon  backgammon"]
-    for side in sides:
-        rates = f"{side.win:10.2%}{side.gammon:10.2%}{side.backgammon:12.2%}"
-        rows.append(f"{side.bot:{width}}{rates}")
-    if math.isnan(duel.ppg.stderr):
-        score = f"{duel.ppg.mean:+.3f} points per game (one pair of games tells no error)"
-    else:
-        low, high = duel.ppg.interval(0.95)
-        score = f"{_with_error(duel.ppg)} points per game (95%: {low:+.3f} to {high:+.3f})"
-    return "\n".join(
-        [
-            f"{duel.a.bot} against {duel.b.bot}: {duel.n_games:,} games, seed {duel.seed}, rules"
-            f" {duel.rules}",
-            "",
-            *rows,
-            "",
-            f"{duel.a.bot} scores {score}",
-            f"{duel.seconds:,.1f} s, {duel.n_games / duel.seconds:,.0f} games/s",
-        ]
-    )
+def _seed(args: argparse.Namespace, file: Path | None) -> int:
+    """The seed of the command line, of the file that is gone on with, or one that is drawn."""
+    from eval.duel_file import read_seed
+
+    if args.seed is not None:
+        seed: int = args.seed
+        return seed
+    known = None if file is None else read_seed(file)
+    seed = secrets.randbits(32) if known is None else known
+    print(f"nardi benchmark: seed {seed}", file=sys.stderr)
+    return seed
