@@ -337,7 +337,7 @@ def test_a_worker_that_dies_is_told(
         ({"seed": -1}, "seed '-1'"),
         ({"workers": 0}, "workers '0'"),
         ({"chunk_streams": 0}, "chunk_streams '0'"),
-        ({"a": "gnubg"}, "unknown bot 'gnubg'"),
+        ({"a": "nobody"}, "unknown bot 'nobody'"),
         ({"a": load_bot("random", CAUCASIAN)}, "'random' plays by the rules caucasian"),
         ({"a": load_bot("random"), "n_games": 1000, "workers": 2}, "named by texts"),
     ],

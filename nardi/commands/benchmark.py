@@ -211,7 +211,9 @@ def _duel(args: argparse.Namespace) -> int:
         from nardi.benchmark_report import report_duel
         from nardi.reporting import command_words
 
-        words = command_words(args, ["bots"], games=games, seed=seed)
+        words = command_words(args, ["bots"], games=games, seed=seed, out=None)
+        if args.luck is False:
+            words.append("--no-luck")
         report_duel(args.report, words, duel, figures)
     if duel.fault is not None:
         return FAILED
