@@ -27,6 +27,7 @@ from engine.rules import INTERNATIONAL, Rules
 
 __all__ = [
     "OUTPUTS",
+    "SHIPPED",
     "DecisionSet",
     "PositionSet",
     "ReferenceFileError",
@@ -37,6 +38,9 @@ __all__ = [
 
 OUTPUTS: Final = ("win", "win_gammon", "win_bg", "lose_gammon", "lose_bg")
 """Names of the five cumulative probabilities, in their order."""
+
+SHIPPED: Final = {"bearoff": Path(__file__).parent / "data" / "bearoff.jsonl.gz"}
+"""Decision sets that come with nardi, by name; docs/benchmarks.md tells how they were made."""
 
 _GZIP: Final = b"\x1f\x8b"
 _SLACK: Final = 0.1
@@ -54,7 +58,7 @@ class DecisionSet:
     """Decisions, each with some legal plays and what these are worth."""
 
     name: str
-    """Path of the file."""
+    """Path of the file, or name of a shipped set."""
     lines: IntArray
     """Line of the file of each decision, counted from 1, `(B,)`."""
     boards: Board
@@ -92,9 +96,10 @@ class PositionSet:
 def read_decisions(path: Path, rules: Rules = INTERNATIONAL) -> DecisionSet:
     """Read a file of decisions. Raises ReferenceFileError that names file, line and fault.
 
-    rules: under which the candidates must be legal.
+    path: of a file, or the name of one of SHIPPED, which comes first; rules: under which the
+    candidates must be legal.
     """
-    decisions = [_Decision(line) for line in _lines(path)]
+    decisions = [_Decision(line) for line in _lines(SHIPPED.get(str(path), path))]
     if not decisions:
         raise ReferenceFileError(f"'{path}' holds no decisions")
     _check_legal(decisions, rules)

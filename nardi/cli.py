@@ -23,6 +23,7 @@ from nardi.commands import (
     compare,
     convert,
     cube,
+    decisions,
     met,
     net,
     plays,
@@ -51,6 +52,7 @@ _COMMANDS = (
     net,
     train,
     benchmark,
+    decisions,
     compare,
 )
 

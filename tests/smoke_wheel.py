@@ -26,6 +26,7 @@ NEEDED = {
     "checkpoints/nardi.safetensors",
     "engine/py.typed",
     "engine/rules.py",
+    "eval/data/bearoff.jsonl.gz",
     "nardi/commands/plays.py",
 }
 WARM_LIMIT = 1.5  # CPU seconds from a cold start of Python to the answer, compiled code at hand

@@ -46,7 +46,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--decisions",
         type=Path,
         metavar="FILE",
-        help="tell loss per decision, and where A differs from B, on a file of decisions",
+        help="tell loss per decision, and where A differs from B, on a file of decisions, or on the"
+        " set that nardi brings: bearoff",
     )
     parser.add_argument(
         "--positions",
