@@ -138,7 +138,6 @@ def report_duel(
     title = f"{duel.a.bot} against {duel.b.bot}"
     settings = [("seed", str(duel.seed)), ("rules", str(duel.rules))]
     more = {
-        "points": {str(points): n for points, n in duel.points.items()},
         "curve": [
             {
                 "games": standing.n_games,
