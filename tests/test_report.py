@@ -214,7 +214,7 @@ def test_duel_page(duel: Duel) -> None:
     assert ["as played", "+0.2500 ± 0.1000", "+0.054 to +0.446"] in found.rows
     assert ["less the luck", "+0.2600 ± 0.0400", "+0.182 to +0.338"] in found.rows
     wins = ["60.0 ± 2.4 %", "25.0 ± 2.2 %", "0.0 ± 0.0 %"]
-    assert ["<a>", *wins, "1,000", "500", "20.0"] in found.rows
+    assert ["<a>", *wins, "1,000", "500", "40,000"] in found.rows
     notes = " ".join(found.texts["p"])
     assert "2.5 times smaller here, which is worth 6 times the games" in notes
     assert "2 games were given up" in notes

@@ -42,8 +42,8 @@ def duel_sections(duel: Duel) -> list[Html]:
 _CURVE: Final = (
     "The first bot's points per game, of all games so far, after every part of the duel. Bands are"
     " 95 % intervals for one look, 1.96 standard errors (over pairs of games with the same dice) to"
-    " both sides: as the curve is looked at all along, it leaves its band's last value more often"
-    " than that. The beginning, where bands are widest, is cut off above and below."
+    " both sides: of a curve that is watched all along, the true value is now and then outside with"
+    " higher probability than that. The beginning, where bands are widest, is cut off."
 )
 _RESULTS: Final = (
     "How the games ended, in percent of all games: points won by the first bot, below 0 points lost"
@@ -71,7 +71,7 @@ def _remarks(duel: Duel) -> list[Html]:
         ratio = duel.ppg.stderr / duel.adjusted.stderr
         remarks.append(
             "What every roll was worth beyond its mean is taken out by one net for both sides"
-            f" ({duel.luck_net}). That leaves the mean as it is and makes the error"
+            f" ({duel.luck_net}). That leaves the expected score as it is and makes the error"
             f" {ratio:.1f} times smaller here, which is worth {ratio**2:.0f} times the games."
         )
     if duel.n_unfinished:
@@ -140,7 +140,7 @@ def _sides_table(duel: Duel) -> Html:
         cells = [percent(r, share_error(round(r * duel.n_games), duel.n_games)) for r in rates]
         rows.append([side.bot, *cells, *_work(side)])
     header = ["", "wins", "gammons", "backgammons"]
-    header += ["decisions", "CPU µs a decision", "evaluations a decision"]
+    header += ["decisions", "CPU µs a decision", "evaluations/s"]
     caption = (
         "Rates are cumulative (a backgammon counts as a gammon, too); ± is one standard error, as"
         " if games were independent."
@@ -156,7 +156,7 @@ def _work(side: Side) -> list[str]:
     return [
         count(work.decisions),
         f"{1e6 * work.cpu_seconds / work.decisions:,.0f}",
-        "–" if evaluations is None else f"{evaluations / work.decisions:,.1f}",
+        f"{evaluations / work.cpu_seconds:,.0f}" if evaluations and work.cpu_seconds else "–",
     ]
 
 
