@@ -14,11 +14,12 @@ from nardi.reporting import net_of_bot, report_facts, tell_report
 if TYPE_CHECKING:
     from eval.decisions import Losses, Miss
     from eval.duel import Duel
+    from eval.league import League
     from eval.references import DecisionSet, PositionSet
     from eval.stats import Estimate
     from eval.value_errors import ValueErrors
 
-__all__ = ["prepare", "report_duel", "report_measures"]
+__all__ = ["prepare", "report_duel", "report_league", "report_measures"]
 
 
 def prepare(folder: Path) -> None:
@@ -152,6 +153,22 @@ def report_duel(
         bots.append(duel.luck_net)
     parts = [*duel_sections(duel)]
     _write(folder, words, bots, title, duel_lead(duel), parts, {**document, **more}, settings)
+
+
+def report_league(
+    folder: Path, words: Sequence[str], league: "League", document: Mapping[str, Any]
+) -> None:
+    """Of a round robin that has ratings. document: as --json prints it."""
+    from eval.report.leagues import league_lead, league_sections
+
+    assert league.ratings is not None
+    scores = {pair: duel.best for pair, duel in league.duels.items()}
+    parts = league_sections(league.bots, league.ratings, scores)
+    settings = [("seed", str(league.seed)), ("rules", str(league.rules))]
+    lead = league_lead(league.bots, league.ratings)
+    title = f"{len(league.bots)} bots, everyone against everyone"
+    nets = {duel.luck_net for duel in league.duels.values() if duel.luck_net is not None}
+    _write(folder, words, [*league.bots, *nets], title, lead, parts, document, settings)
 
 
 def _figures(name: str, estimate: "Estimate | None") -> dict[str, float | None]:

@@ -19,24 +19,25 @@ _OF_DUELS: Final = (
     *("until_width", "until_decided", "out"),
 )
 # Against these the luck is no help: their blunders, judged by what is best, swing more than dice.
-_TOO_WEAK: Final = ("random", "pip-greedy")
+_TOO_WEAK: Final = {"random", "pip-greedy"}
 
 _BOT_HELP = """\
 random, pip-greedy, pubeval, net (the one that nardi brings) or net:FILE; a depth may follow, as in
 net@0. Other programs (pip install 'nardi[peers]'): gnubg@N and sage@N with N = 0, 1 or 2"""
 _DESCRIPTION = """\
-Play cubeless money games of two bots and tell how many points per game A wins from B. Every dice
-stream is played twice, the second time with the seats swapped, so that part of the luck cancels.
-The same seed gives the same figures for any number of workers. Ctrl-C ends it with the figures so
-far. With --decisions or --positions nothing is played: A, and B if there is one, are measured on
-decisions or positions whose worth is known (docs/benchmarks.md), a hundred times more sensitively
-than by games."""
+Play cubeless money games of two bots and tell how many points per game the first wins from the
+second; of three or more, play all pairs and rate them. Every dice stream is played twice, the
+second time with the seats swapped, so that part of the luck cancels; most of the rest is taken out
+by what a net thinks of each roll. The same seed gives the same figures for any number of workers.
+Ctrl-C ends it with the figures so far. With --decisions or --positions nothing is played: one bot
+or two are measured on decisions or positions whose worth is known (docs/benchmarks.md), a hundred
+times more sensitively than by games."""
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = subparsers.add_parser(
         "benchmark",
-        help="play two bots against each other and tell points per game",
+        help="play bots against each other and tell points per game",
         description=_DESCRIPTION,
         epilog="try: nardi benchmark pubeval pip-greedy --games 400 --seed 1",
         allow_abbrev=False,
@@ -93,7 +94,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--out",
         type=Path,
         metavar="FILE",
-        help="keep the games there; the same command goes on where it was stopped",
+        help="keep the games there; the same command goes on where it was stopped. With three or"
+        " more bots a folder",
     )
     parser.add_argument(
         "--seed", type=int, metavar="S", help="default: that of --out, or one is drawn, and told"
@@ -139,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
         return _measure(args)
     if n_bots == 1:
         args.usage_error("a second bot B is needed to play against (or --decisions, --positions)")
-    return _duel(args)
+    return _duel(args) if n_bots == 2 else _league(args)
 
 
 def _measure(args: argparse.Namespace) -> int:
@@ -187,6 +189,7 @@ def _measure(args: argparse.Namespace) -> int:
 def _duel(args: argparse.Namespace) -> int:
     from eval.duel import Progress as DuelProgress
     from eval.duel import play_duel
+    from eval.stopping import StopRule
     from nardi.cli import DONE, FAILED, INTERRUPTED
     from nardi.compiling import compiling_is_told
     from nardi.documents import json_line
@@ -195,7 +198,11 @@ def _duel(args: argparse.Namespace) -> int:
 
     a, b = args.bots
     settings = _settings(args)
+    luck = settings.pop("luck")(a, b)
     games = settings["n_games"]
+    stop = StopRule(width=args.until_width, decided=args.until_decided)
+    if stop and args.games is None:
+        games = settings["n_games"] = _GAMES_AT_MOST
     seed = _seed(args, args.out)
     with compiling_is_told(), Progress("nardi benchmark", games, "games") as progress:
 
@@ -203,51 +210,93 @@ def _duel(args: argparse.Namespace) -> int:
             known = not math.isnan(so_far.ppg.stderr)
             progress.update(so_far.n_games, f"{with_error(so_far.ppg)} ppg" if known else "")
 
-        duel = play_duel(a, b, seed=seed, file=args.out, on_progress=show, **settings)
+        duel = play_duel(
+            a, b, seed=seed, luck=luck, stop=stop, file=args.out, on_progress=show, **settings
+        )
     figures = document(duel)
     print(json_line(figures) if args.json else table(duel))
     for note in notes(duel, games):
         print(f"nardi benchmark: {note}", file=sys.stderr)
     if args.report is not None:
         from nardi.benchmark_report import report_duel
-        from nardi.reporting import command_words
 
-        words = command_words(args, ["bots"], games=games, seed=seed, out=None)
-        if args.luck is False:
-            words.append("--no-luck")
-        report_duel(args.report, words, duel, figures)
+        report_duel(args.report, _words(args, games, seed), duel, figures)
     if duel.fault is not None:
         return FAILED
     return INTERRUPTED if duel.interrupted else DONE
 
 
+def _league(args: argparse.Namespace) -> int:
+    from engine.errors import ConfigError
+    from eval.duel import Progress as DuelProgress
+    from eval.league import play_league
+    from nardi.cli import DONE, FAILED, INTERRUPTED
+    from nardi.compiling import compiling_is_told
+    from nardi.documents import json_line
+    from nardi.duel_view import with_error
+    from nardi.league_view import document, notes, table
+    from nardi.progress import Progress
+
+    if args.until_width is not None or args.until_decided:
+        raise ConfigError("--until-width and --until-decided are for two bots")
+    bots = args.bots
+    settings = _settings(args)
+    seed = _seed(args, None if args.out is None else args.out / "1-2.jsonl")
+    n_games = settings["n_games"] * (len(bots) * (len(bots) - 1) // 2)
+    with compiling_is_told(), Progress("nardi benchmark", n_games, "games") as progress:
+
+        def show(n_before: int, so_far: DuelProgress) -> None:
+            known = not math.isnan(so_far.ppg.stderr)
+            note = f"{with_error(so_far.ppg)} ppg" if known else ""
+            progress.update(n_before + so_far.n_games, note)
+
+        league = play_league(bots, seed=seed, folder=args.out, on_progress=show, **settings)
+    figures = document(league)
+    print(json_line(figures) if args.json else table(league))
+    for note in notes(league):
+        print(f"nardi benchmark: {note}", file=sys.stderr)
+    if args.report is not None and league.ratings is not None:
+        from nardi.benchmark_report import report_league
+
+        report_league(args.report, _words(args, settings["n_games"], seed), league, figures)
+    if league.fault is not None:
+        return FAILED
+    return INTERRUPTED if league.ended == "interrupted" else DONE
+
+
+def _words(args: argparse.Namespace, games: int, seed: int) -> list[str]:
+    """Words of the command line that gives the same figures, for a report."""
+    from nardi.reporting import command_words
+
+    words = command_words(args, ["bots"], games=games, seed=seed, out=None)
+    return [*words, "--no-luck"] if args.luck is False else words
+
+
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
-    """Arguments of `play_duel` that are the same for every pair of bots."""
+    """Arguments of `play_duel` and `play_league`; "luck" is a function of two bots."""
     from engine.errors import ConfigError
     from engine.rules import parse_rules
     from eval.luck import why_no_luck
-    from eval.stopping import StopRule
 
     if args.luck_net is not None and args.luck is False:
         raise ConfigError("--luck-net does not go with --no-luck")
     rules = parse_rules(args.rules or "international")
-    luck = args.luck or args.luck_net is not None
-    if args.luck is None and args.luck_net is None:
-        reason = why_no_luck(rules)
-        if reason:
-            print(f"nardi benchmark: no luck is taken out: {reason}", file=sys.stderr)
-        luck = reason is None and not any(_without_depth(bot) in _TOO_WEAK for bot in args.bots)
-    stop = StopRule(width=args.until_width, decided=args.until_decided)
-    games = args.games
-    if games is None:
-        games = _GAMES_AT_MOST if stop else _GAMES
+    wanted = True if args.luck_net is not None else args.luck
+    if wanted is None and (reason := why_no_luck(rules)):
+        print(f"nardi benchmark: no luck is taken out: {reason}", file=sys.stderr)
+        wanted = False
+
+    def luck(a: str, b: str) -> bool:
+        if wanted is not None:
+            return bool(wanted)
+        return not {_without_depth(a), _without_depth(b)} & _TOO_WEAK
+
     return {
-        "n_games": games,
+        "n_games": _GAMES if args.games is None else args.games,
         "rules": rules,
         "workers": num_cpus() if args.workers is None else args.workers,
         "luck": luck,
         "luck_net": args.luck_net,
-        "stop": stop,
     }
 
 
