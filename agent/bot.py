@@ -128,6 +128,12 @@ class Bot(ABC):
         opp_probs = self.probabilities(variant_of(self.rules).flip(afterstates))
         return always(best_rows(-scored(opp_probs, self.rules)[1], offsets), len(afterstates))
 
+    def decision_shares(
+        self, boards: Board, rolls: NDArray[np.int8], afterstates: Board, offsets: IntArray
+    ) -> FloatArray:
+        """As `candidate_shares`, of plays of these rolls, `(B, 2)`: for who has to know them."""
+        return self.candidate_shares(boards, afterstates, offsets)
+
     def cpu_seconds(self) -> float:
         """CPU time that processes of its own have used so far; this process's time not included."""
         return 0.0

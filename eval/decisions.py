@@ -104,7 +104,9 @@ def _mean(values: NDArray[Any]) -> Estimate:
 
 def measure_decisions(bot: Bot, decisions: DecisionSet) -> Losses:
     """Let a bot choose among the candidates of all decisions."""
-    shares = bot.candidate_shares(decisions.boards, decisions.afterstates, decisions.offsets)
+    shares = bot.decision_shares(
+        decisions.boards, decisions.rolls, decisions.afterstates, decisions.offsets
+    )
     starts = decisions.offsets[:-1]
     of_candidates = _candidate_losses(decisions)
     losses = np.add.reduceat(shares * of_candidates, starts)

@@ -1,6 +1,7 @@
 """Every player that a text can name: our own bots (`agent.bot`) and other programs.
 
-`gnubg@N` and `sage@N` are GNU Backgammon and Open Sage at depth N.
+`gnubg@N` and `sage@N` are GNU Backgammon and Open Sage at depth N; `exec:COMMAND` is any program
+that speaks the protocol of docs/protocol.md, with another time limit as `exec[60s]:COMMAND`.
 """
 
 import re
@@ -12,7 +13,7 @@ from engine.rules import INTERNATIONAL, Rules
 
 __all__ = ["PLAYER_TEXTS", "load_player"]
 
-PLAYER_TEXTS: Final = (*BOT_TEXTS, "gnubg@N", "sage@N")
+PLAYER_TEXTS: Final = (*BOT_TEXTS, "gnubg@N", "sage@N", "exec:COMMAND")
 """The texts that `load_player` knows."""
 
 _PEER: Final = re.compile(r"(gnubg|sage)(?:@(\d+))?(?: \(bgsage (\d+)-ply\))?", re.ASCII)
@@ -27,6 +28,10 @@ def load_player(text: str, rules: Rules = INTERNATIONAL) -> Bot:
     (`Bot.close`): it may be a process.
     """
     name = text.strip()
+    if name.startswith(("exec:", "exec[")):
+        from eval.peers.exec_bot import load_exec
+
+        return load_exec(name, rules)
     if found := _PEER.fullmatch(name):
         return _peer(text, found[1], int(found[2] or 0), found[3], rules)
     if re.split("[:@]", name)[0] not in _OWN:

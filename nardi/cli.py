@@ -20,6 +20,7 @@ from nardi.commands import (
     bearoff,
     benchmark,
     best_move,
+    bot,
     compare,
     convert,
     cube,
@@ -54,6 +55,7 @@ _COMMANDS = (
     benchmark,
     decisions,
     compare,
+    bot,
 )
 
 # XGIDs and raw boards may begin with "-", which argparse would take for an option.

@@ -6,64 +6,14 @@ from typing import Any, SupportsFloat
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board import (
-    borne_off,
-    opp_borne_off,
-    opp_pip_count,
-    phase,
-    pip_count,
-)
-from engine.errors import NardiError
-from engine.notation import NOTATIONS, Position, format_position
+from engine.notation import Position
+from engine.notation.document import identifiers, position_document
 from engine.rules import Rules
 from engine.scoring import why_factor_is_one
 
 __all__ = ["identifiers", "json_line", "left_out", "number", "position_document", "probs_document"]
 
 _OUTPUTS = ("win", "win_gammon", "win_bg", "lose_gammon", "lose_bg")
-
-
-def identifiers(position: Position) -> tuple[dict[str, str | None], dict[str, str]]:
-    """The position in every notation, None where one cannot express it, and the reasons why."""
-    texts: dict[str, str | None] = {}
-    notes: dict[str, str] = {}
-    for notation in NOTATIONS:
-        try:
-            texts[notation] = format_position(position, notation)
-        except NardiError as error:
-            texts[notation] = None
-            notes[notation] = str(error)
-    return texts, notes
-
-
-def position_document(position: Position) -> dict[str, Any]:
-    """The `position` object that every command's JSON has; documented in docs/json.md."""
-    texts, notes = identifiers(position)
-    return {
-        **texts,
-        "board": position.board.tolist(),
-        "dice": None if position.dice is None else list(position.dice),
-        "cube_value": position.cube_value,
-        "cube_owner": position.cube_owner,
-        "decider": position.decider,
-        "offer": position.offer,
-        "resignation": position.resignation,
-        "match_length": position.match_length,
-        "mover_score": position.mover_score,
-        "opp_score": position.opp_score,
-        "crawford": position.crawford,
-        "jacoby": position.jacoby,
-        "beaver": position.beaver,
-        "max_cube": position.max_cube,
-        "mover_player": position.mover_player,
-        "game_state": position.game_state,
-        "mover_pips": int(pip_count(position.board)),
-        "opp_pips": int(opp_pip_count(position.board)),
-        "mover_off": int(borne_off(position.board)),
-        "opp_off": int(opp_borne_off(position.board)),
-        "phase": phase(position.board),
-        "notes": notes,
-    }
 
 
 def left_out(position: Position, rules: Rules) -> str | None:

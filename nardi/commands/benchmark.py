@@ -23,7 +23,8 @@ _TOO_WEAK: Final = {"random", "pip-greedy"}
 
 _BOT_HELP = """\
 random, pip-greedy, pubeval, net (the one that nardi brings) or net:FILE; a depth may follow, as in
-net@0. Other programs (pip install 'nardi[peers]'): gnubg@N and sage@N with N = 0, 1 or 2"""
+net@0. Other programs (pip install 'nardi[peers]'): gnubg@N and sage@N with N = 0, 1 or 2; any
+other: exec:COMMAND (docs/protocol.md)"""
 _DESCRIPTION = """\
 Play cubeless money games of two bots and tell how many points per game the first wins from the
 second; of three or more, play all pairs and rate them. Every dice stream is played twice, the
