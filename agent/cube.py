@@ -11,7 +11,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from agent.cube_table import may_double
+from agent.cube_table import may_double, state_payoffs
 from agent.cube_values import (
     CONTACT_EFFICIENCY,
     board_efficiency,
@@ -23,7 +23,7 @@ from agent.cube_values import (
     table_of,
     to_equity,
 )
-from agent.kernels.cube import CubeTable
+from agent.kernels.cube import LOSE_1, WIN_1, CubeTable
 from agent.met import MatchEquityTable
 from agent.situation import Situation
 from engine.errors import ConfigError
@@ -262,15 +262,14 @@ def cube_decision(
     )
     points: tuple[float | None, float | None, float | None] = (None, None, None)
     if may_double(situation):
-        row = table.state_row[table.root_doubled]
         beaver = None
         if table.root_beavered >= 0:
-            declined = table.payoff[row, 2]
+            declined = state_payoffs(table, table.root_doubled)[LOSE_1]
             beaver = to_equity(table, max(nd[table.root_beavered], declined))
         worth = CubeValues(
             no_double=worth.no_double,
             double_take=to_equity(table, nd[table.root_doubled]),
-            double_pass=to_equity(table, table.payoff[table.state_row[table.root], 3]),
+            double_pass=to_equity(table, state_payoffs(table, table.root)[WIN_1]),
             double_beaver=beaver,
         )
         points = (
@@ -306,7 +305,7 @@ def cube_decision(
 
 
 def _gammon_values(table: CubeTable, state: int) -> tuple[float, float]:
-    row = table.payoff[table.state_row[state]]
+    row = state_payoffs(table, state)
     single = row[3] - row[2]
     return float((row[4] - row[3]) / single), float((row[2] - row[1]) / single)
 
@@ -314,7 +313,7 @@ def _gammon_values(table: CubeTable, state: int) -> tuple[float, float]:
 def _take_point(table: CubeTable, probs: ArrayLike, efficiency: float) -> float:
     """The opponent's winning chance at which taking is worth as much as passing."""
     won, lost = _gammon_shares(probs)
-    passed = table.payoff[table.state_row[table.root], 3]
+    passed = state_payoffs(table, table.root)[WIN_1]
     low, high = 0.0, 1.0  # the mover's winning chance
     for _ in range(50):
         p = (low + high) / 2
@@ -329,10 +328,10 @@ def _take_point(table: CubeTable, probs: ArrayLike, efficiency: float) -> float:
 def _dead_take_point(table: CubeTable, probs: ArrayLike) -> float:
     """The same if nobody could turn the cube once more."""
     won, lost = _gammon_shares(probs)
-    row = table.payoff[table.state_row[table.root_doubled]]
+    row = state_payoffs(table, table.root_doubled)
     win = (1 - won[0]) * row[3] + (won[0] - won[1]) * row[4] + won[1] * row[5]
     lose = (1 - lost[0]) * row[2] + (lost[0] - lost[1]) * row[1] + lost[1] * row[0]
-    passed = table.payoff[table.state_row[table.root], 3]
+    passed = state_payoffs(table, table.root)[WIN_1]
     return float(min(max((win - passed) / (win - lose), 0), 1))
 
 

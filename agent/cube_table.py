@@ -11,13 +11,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.kernels.cube import CENTRED, CubeTable
+from agent.kernels.cube import CENTRED, ROW, TURNABLE, CubeTable
 from agent.met import MatchEquityTable, default_met
 from agent.situation import Situation
 from engine.errors import ConfigError
 from engine.scoring import KINDS, counted_factor, cube_in_use, next_stake
 
-__all__ = ["check_kinds", "cube_table", "may_double"]
+__all__ = ["check_kinds", "cube_table", "may_double", "state_payoffs"]
 
 FloatArray = NDArray[np.float64]
 State = tuple[int, int]  # level, owner
@@ -81,29 +81,34 @@ def cube_table(
             return -1
         return number.get((state[0] + levels, 1 - side), -1)
 
+    def plan(side: int, state: State) -> list[int]:
+        level, owner = state
+        row = len(stakes) if jacoby and state == (0, CENTRED) else level
+        beavered = after(side, state, 2) if _beavers(situation, stakes, level) else -1
+        return [row, level, owner, after(side, state, 1), beavered]
+
+    turns = np.zeros((2, len(rows)))
+    turns[:, : len(stakes)] = turnable
+    sides = [np.column_stack([payoff, turns[0]]), np.column_stack([-payoff[:, ::-1], turns[1]])]
     return CubeTable(
-        payoff=np.concatenate([payoff, -payoff[:, ::-1]]),
-        turnable=turnable.reshape(-1).astype(np.int64),
-        state_row=np.array(
-            [len(stakes) if jacoby and state == (0, CENTRED) else state[0] for state in states]
-        ),
-        state_level=np.array([level for level, _ in states]),
-        state_owner=np.array([owner for _, owner in states]),
-        doubled=np.array([after(side, s, 1) for side in (0, 1) for s in states]),
-        beavered=np.array(
-            [
-                after(side, s, 2) if _beavers(situation, stakes, s[0]) else -1
-                for side in (0, 1)
-                for s in states
-            ]
-        ),
+        rows=len(rows),
+        levels=len(stakes),
+        states=len(states),
         ratio=ratio,
         root=number[root],
         root_doubled=number[double] if double else -1,
         root_beavered=number[beaver] if beaver else -1,
         offset=float(payoff[0, 3] + payoff[0, 2]) / 2 if situation.is_match else 0.0,
         unit=float(payoff[0, 3] - payoff[0, 2]) / 2 if situation.is_match else 1.0,
+        payoff=np.concatenate(sides),
+        plan=np.array([plan(side, state) for side in (0, 1) for state in states]),
     )
+
+
+def state_payoffs(table: CubeTable, state: int, side: int = 0) -> FloatArray:
+    """What losing 3, 2, 1 and winning 1, 2, 3 is worth to a side in a state, `(6,)`."""
+    row: FloatArray = table.payoff[side * table.rows + table.plan[state, ROW], :TURNABLE]
+    return row
 
 
 def _factors(situation: Situation, *, offered: bool) -> tuple[int, int, int]:

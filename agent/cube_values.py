@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from agent.cube_table import cube_table
+from agent.cube_table import cube_table, state_payoffs
 from agent.kernels.cube import (
     CubeTable,
     combine_rows,
@@ -100,7 +100,7 @@ def cubeless_equity_at(
     table = table_of(situation, 0, met)
     win, win_g, win_bg, lose_g, lose_bg = (float(p) for p in np.asarray(probs))
     shares = (lose_bg, lose_g - lose_bg, 1 - win - lose_g, win - win_g, win_g - win_bg, win_bg)
-    row = table.payoff[table.state_row[table.root]]
+    row = state_payoffs(table, table.root)
     value = sum(share * float(worth) for share, worth in zip(shares, row, strict=True))
     return to_equity(table, value)
 
@@ -109,7 +109,7 @@ def static_values_of(table: CubeTable, probs: ArrayLike, efficiency: ArrayLike) 
     """Values of all states for side 0 on roll, without doubling now, `(B, S)`."""
     p = np.ascontiguousarray(probs, dtype=np.float64)
     x = np.array(np.broadcast_to(np.asarray(efficiency, dtype=np.float64), len(p)))
-    nd = np.empty((len(p), len(table.state_row)))
+    nd = np.empty((len(p), table.states))
     work = new_cube_work(table)  # type: ignore[no-untyped-call]
     cubeful_rows(table, 0, p, x, work, nd)
     return nd

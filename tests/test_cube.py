@@ -18,7 +18,7 @@ from agent.cube import (
     decide,
     why_no_double,
 )
-from agent.cube_table import cube_table
+from agent.cube_table import cube_table, state_payoffs
 from agent.kernels.cube import combine_rows, doubled_value
 from agent.situation import Situation
 from engine.errors import ConfigError
@@ -134,16 +134,13 @@ def test_c28_a_beaver_may_be_wrong_under_the_largest_cube() -> None:
     def root_values(cap: int | None, value: int) -> tuple[float, float, float]:
         situation = money(beaver=True, cube_cap=cap, cube_value=value)
         table = cube_table(situation, 1)
-        n_rows, n_states = len(table.payoff) // 2, len(table.state_row)
-        dead = [
-            (2 * (1 - later) - 1) * table.payoff[n_rows + table.state_row[s], 3]
-            for s in range(n_states)
-        ]
+        n_states = table.states
+        dead = [(2 * (1 - later) - 1) * state_payoffs(table, s, 1)[3] for s in range(n_states)]
         opponents, nd = np.array([dead]), np.zeros((1, n_states))
         best = np.zeros_like(opponents)
         combine_rows(table, 1, opponents, best)
         for s in range(n_states):
-            nd[0, s] = (8 * table.payoff[table.state_row[s], 3] - 28 * best[0, s]) / 36
+            nd[0, s] = (8 * state_payoffs(table, s)[3] - 28 * best[0, s]) / 36
         doubled = doubled_value.py_func(table, 0, table.root, nd, 0)
         return nd[0, table.root_doubled], nd[0, table.root_beavered], doubled
 

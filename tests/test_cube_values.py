@@ -8,9 +8,21 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from agent.cube import CONTACT_EFFICIENCY, board_efficiency, cubeful_equities, cubeful_equity
-from agent.cube_table import cube_table
+from agent.cube_table import cube_table, state_payoffs
 from agent.cube_values import cubeless_equity_at, static_values_of, to_equity
-from agent.kernels.cube import CENTRED, combine_rows, cubeful_rows, new_cube_work
+from agent.kernels.cube import (
+    BEAVERED,
+    CENTRED,
+    DOUBLED,
+    LEVEL,
+    LOSE_1,
+    OWNER,
+    TURNABLE,
+    WIN_1,
+    combine_rows,
+    cubeful_rows,
+    new_cube_work,
+)
 from agent.situation import Situation
 from engine.board import START
 from engine.errors import ConfigError
@@ -54,7 +66,7 @@ def test_more_plies_only_add_states(probs: Probs, situation: Situation, plies: i
     values = []
     for table in (cube_table(situation), cube_table(situation, plies)):
         nd = static_values_of(table, [probs], 0.68)
-        keys = zip(table.state_level.tolist(), table.state_owner.tolist(), strict=True)
+        keys = (tuple(row) for row in table.plan[: table.states, [LEVEL, OWNER]].tolist())
         values.append(dict(zip(keys, nd[0].tolist(), strict=True)))
     small, large = values
     assert set(small) <= set(large)
@@ -67,21 +79,22 @@ def test_more_plies_only_add_states(probs: Probs, situation: Situation, plies: i
 def test_tables_follow_every_double_of_the_plies(situation: Situation, plies: int) -> None:
     """From the root, each side may double once a ply, and finds the state in the table."""
     table = cube_table(situation, plies)
-    n_states, n_levels = len(table.state_row), len(table.turnable) // 2
-    assert table.payoff.shape[0] // 2 >= n_levels
+    plan = table.plan.reshape(2, table.states, 5)
+    payoff = table.payoff.reshape(2, table.rows, 7)
+    assert table.rows >= table.levels
     reached = {table.root} | ({table.root_doubled} - {-1})
     for _ in range(plies + 1):
         for state in list(reached):
             for side in (0, 1):
-                level, owner = table.state_level[state], table.state_owner[state]
-                turns = owner in (side, CENTRED) and table.turnable[side * n_levels + level]
-                after = table.doubled[side * n_states + state]
+                level, owner = plan[side, state, [LEVEL, OWNER]]
+                turns = owner in (side, CENTRED) and payoff[side, level, TURNABLE]
+                after = plan[side, state, DOUBLED]
                 assert (after >= 0) == bool(turns)
                 if turns:
-                    assert table.state_level[after] == level + 1
-                    assert table.state_owner[after] == 1 - side
+                    assert plan[side, after, LEVEL] == level + 1
+                    assert plan[side, after, OWNER] == 1 - side
                     reached.add(int(after))
-    rows = table.payoff.reshape(2, -1, 6)
+    rows = payoff[:, :, :TURNABLE]
     np.testing.assert_array_equal(rows[0], -rows[1][:, ::-1])
     assert (np.diff(rows[0]) >= 0).all()
 
@@ -92,21 +105,19 @@ def test_combine_is_the_best_of_three(rows: list[Probs], situation: Situation) -
     """max(no double, min(double / take or beaver, double / pass)), state by state."""
     table = cube_table(situation, 1)
     for side in (0, 1):
-        nd, out = np.empty((4, len(table.state_row))), np.empty((4, len(table.state_row)))
+        nd, out = np.empty((4, table.states)), np.empty((4, table.states))
         work = new_cube_work(table)
         cubeful_rows(table, side, np.array(rows), np.full(4, 0.68), work, nd)
         combine_rows(table, side, nd, out)
-        n_states, n_rows = len(table.state_row), len(table.payoff) // 2
-        for state in range(n_states):
-            taken = table.doubled[side * n_states + state]
-            beaver = table.beavered[side * n_states + state]
+        for state in range(table.states):
+            taken, beaver = table.plan[side * table.states + state, [DOUBLED, BEAVERED]]
             for i in range(4):
                 best = nd[i, state]
                 if taken >= 0:
-                    answers = [table.payoff[side * n_rows + table.state_row[state], 3]]
+                    answers = [state_payoffs(table, state, side)[WIN_1]]
                     answers.append(nd[i, taken])
                     if beaver >= 0:
-                        declined = table.payoff[side * n_rows + table.state_row[taken], 2]
+                        declined = state_payoffs(table, taken, side)[LOSE_1]
                         answers.append(max(nd[i, beaver], declined))
                     best = max(best, min(answers))
                 assert out[i, state] == best
@@ -117,7 +128,7 @@ def test_values_stay_within_what_can_be_won(
     probs: Probs, situation: Situation, efficiency: float
 ) -> None:
     table = cube_table(situation)
-    row = table.payoff[table.state_row[table.root]]
+    row = state_payoffs(table, table.root)
     value = no_double(probs, situation, efficiency)
     assert row[0] - 1e-9 <= value <= row[5] + 1e-9
     assert np.isfinite(cubeful_equity(probs, situation, efficiency))
@@ -196,11 +207,11 @@ def test_scoring_and_stakes() -> None:
 def test_arithmetic_stakes_rise_by_one() -> None:
     """1, 2, 3, ...: a third player of the cube adds less, so the take point comes down to it."""
     table = cube_table(money(progression="arithmetic"), 1)
-    stakes = table.payoff[: len(table.turnable) // 2, 3]
+    stakes = table.payoff[: table.levels, WIN_1]
     assert stakes[:4].tolist() == [1, 2, 3, 4]
     capped = cube_table(money(cube_cap=4))
-    assert capped.payoff[: len(capped.turnable) // 2, 3].tolist() == [1, 2, 4]
-    assert capped.turnable.reshape(2, -1).tolist() == [[1, 1, 0], [1, 1, 0]]
+    assert capped.payoff[: capped.levels, WIN_1].tolist() == [1, 2, 4]
+    assert capped.payoff[:, TURNABLE].tolist() == [1, 1, 0, 1, 1, 0]
 
 
 def test_without_a_cube_values_are_cubeless() -> None:

@@ -21,40 +21,50 @@ import numpy as np
 from engine.compiled import inlined_kernel, kernel
 
 __all__ = [
+    "BEAVERED",
     "CENTRED",
+    "DOUBLED",
+    "LEVEL",
+    "LOSE_1",
+    "OWNER",
+    "ROW",
+    "TURNABLE",
+    "WIN_1",
     "CubeTable",
     "combine",
+    "combine_of_arrays",
     "combine_rows",
     "cube_efficiency",
     "cubeful_rows",
     "doubled_value",
     "new_cube_work",
+    "static_of_arrays",
     "static_values",
 ]
 
 CubeTable = namedtuple(
     "CubeTable",
-    "payoff turnable state_row state_level state_owner doubled beavered"
-    " ratio root root_doubled root_beavered offset unit",
+    "rows levels states ratio root root_doubled root_beavered offset unit payoff plan",
 )
 """Every state of the cube that can come up. S states, L levels (0 = the cube now, 1 = turned once,
 ...), R rows of payoffs (one a level, and one more for a centred cube under Jacoby's rule):
 
-payoff (2 * R, 6) float64: row side * R + r: worth to `side` of losing 3, 2, 1 and winning 1, 2, 3
-    (backgammon, gammon, single); columns 2 and 3 are also what passing a double costs and wins
-turnable (2 * L,) int64: side * L + l: whether `side` could gain by turning a cube at level l
-state_row (S,), state_level (S,), state_owner (S,) int64: a state's payoffs, level, owner
-doubled (2 * S,) int64: side * S + s: the state after `side` on roll doubles and it is taken; -1 if
-    it may not, or never should (the points are of no use to it)
-beavered (2 * S,) int64: the state after a beaver; -1 if there is none
+rows, levels, states int: R, L, S
 ratio float: last level's raise if the cube may be turned for ever; 0 = the last level is dead
 root, root_doubled, root_beavered int: the state now; after a double of side 0 (also one that is
     never right, -1 only if it is illegal); after a beaver
 offset, unit float: (value - offset) / unit is the equity of side 0 in points per present stake;
-    for side 1 it is (value + offset) / unit. At a score values are 2 * match-winning chance - 1."""
+    for side 1 it is (value + offset) / unit. At a score values are 2 * match-winning chance - 1.
+payoff (2 * R, 7) float64, row side * R + r: worth to `side` of losing 3, 2, 1 and winning 1, 2, 3
+    (backgammon, gammon, single), columns LOSE_1 and WIN_1 being also what passing a double costs
+    and wins; then TURNABLE: 1 if `side` could gain by turning a cube at level r, else 0
+plan (2 * S, 5) int64, row side * S + s: the state's row of payoffs (ROW), its LEVEL, its OWNER, and
+    the states that follow if `side` on roll doubles: DOUBLED if it is taken, -1 if `side` may not
+    or never should double; BEAVERED, -1 if it cannot be beavered"""
 
 CENTRED = 2
-_LOSE_1, _WIN_1 = 2, 3
+LOSE_1, WIN_1, TURNABLE = 2, 3, 6
+ROW, LEVEL, OWNER, DOUBLED, BEAVERED = 0, 1, 2, 3, 4
 
 _EFFICIENCY = 0.68
 _SHORT_RACE = 0.6
@@ -65,7 +75,7 @@ _LONG_RACE = 0.7
 
 def new_cube_work(table):
     """Scratch of one thread, `(2 * R + 2 * L,)` float64."""
-    return np.zeros(table.payoff.shape[0] + table.turnable.shape[0])
+    return np.zeros(2 * (table.rows + table.levels))
 
 
 @inlined_kernel
@@ -79,9 +89,8 @@ def cube_efficiency(is_race, pips):
 
 
 @inlined_kernel
-def _see_payoffs(table, side, probs, row, work):
+def _see_payoffs(payoff, n_rows, side, probs, row, work):
     """Mean worth of a win (work[r]) and of a loss (work[R + r]) to `side`, for each row r."""
-    n_rows = table.payoff.shape[0] // 2
     win = np.float64(probs[row, 0])
     lose = 1.0 - win
     w2, w3 = 0.0, 0.0
@@ -94,16 +103,8 @@ def _see_payoffs(table, side, probs, row, work):
         l3 = min(probs[row, 4] / lose, l2)
     for r in range(n_rows):
         i = side * n_rows + r
-        work[r] = (
-            (1.0 - w2) * table.payoff[i, 3]
-            + (w2 - w3) * table.payoff[i, 4]
-            + w3 * table.payoff[i, 5]
-        )
-        work[n_rows + r] = (
-            (1.0 - l2) * table.payoff[i, 2]
-            + (l2 - l3) * table.payoff[i, 1]
-            + l3 * table.payoff[i, 0]
-        )
+        work[r] = (1.0 - w2) * payoff[i, 3] + (w2 - w3) * payoff[i, 4] + w3 * payoff[i, 5]
+        work[n_rows + r] = (1.0 - l2) * payoff[i, 2] + (l2 - l3) * payoff[i, 1] + l3 * payoff[i, 0]
 
 
 @inlined_kernel
@@ -117,73 +118,71 @@ def _take_point(low, passed, high, at):
 
 
 @inlined_kernel
-def _see_cash_points(table, side, work):
+def _see_cash_points(payoff, n_rows, n_levels, ratio, side, work):
     """The winning chances at which each side cashes with a fully live cube, for each level.
 
     They go to work[2R + l] for `side` and to work[2R + L + l] for the other, each as a chance of
     the one who doubles; solved from the last level down, since the one who takes owns the next.
     """
-    n_rows = table.payoff.shape[0] // 2
-    n_levels = table.turnable.shape[0] // 2
-    other = 1 - side
     own_cash = 2 * n_rows
     opp_cash = own_cash + n_levels
-    for back in range(n_levels):
-        n = n_levels - 1 - back
-        now = side * n_rows + n
-        work[own_cash + n] = 1.0
-        work[opp_cash + n] = 1.0
-        if back == 0:
-            if table.ratio > 0.0:  # the same at all higher levels, so each point fixes the other
-                single = table.payoff[now, _WIN_1]
-                won = table.ratio * work[n] / single
-                lost = -table.ratio * work[n_rows + n] / single
-                opp_take = (won - 1.0) / (table.ratio + won)
-                own_take = (lost - 1.0) / (table.ratio + lost)
-                both = 1.0 - own_take * opp_take
-                work[own_cash + n] = 1.0 - opp_take * (1.0 - own_take) / both
-                work[opp_cash + n] = 1.0 - own_take * (1.0 - opp_take) / both
-            continue
-        nxt = now + 1
-        if table.turnable[side * n_levels + n]:
-            at, high = 1.0, -work[n_rows + n + 1]
-            if table.turnable[other * n_levels + n + 1]:
-                at, high = work[opp_cash + n + 1], -table.payoff[nxt, _LOSE_1]
-            passed = -table.payoff[now, _WIN_1]
-            work[own_cash + n] = 1.0 - _take_point(-work[n + 1], passed, high, at)
-        if table.turnable[other * n_levels + n]:
-            at, high = 1.0, work[n + 1]
-            if table.turnable[side * n_levels + n + 1]:
-                at, high = work[own_cash + n + 1], table.payoff[nxt, _WIN_1]
-            passed = table.payoff[now, _LOSE_1]
-            work[opp_cash + n] = 1.0 - _take_point(work[n_rows + n + 1], passed, high, at)
+    last = n_levels - 1
+    own, opp = side * n_rows, (1 - side) * n_rows
+    at_own, at_opp = 1.0, 1.0  # cash points of the level above
+    if ratio > 0.0:  # the same at all higher levels, so that each point fixes the other
+        single = payoff[own + last, WIN_1]
+        won = ratio * work[last] / single
+        lost = -ratio * work[n_rows + last] / single
+        opp_take = (won - 1.0) / (ratio + won)
+        own_take = (lost - 1.0) / (ratio + lost)
+        both = 1.0 - own_take * opp_take
+        at_own = 1.0 - opp_take * (1.0 - own_take) / both
+        at_opp = 1.0 - own_take * (1.0 - opp_take) / both
+    work[own_cash + last] = at_own
+    work[opp_cash + last] = at_opp
+    for back in range(1, n_levels):
+        n = last - back
+        own_now, own_next = own + n, own + n + 1
+        opp_now, opp_next = opp + n, opp + n + 1
+        below_own, below_opp = 1.0, 1.0
+        if payoff[own_now, TURNABLE] > 0.0:
+            high = -work[n_rows + n + 1]
+            if payoff[opp_next, TURNABLE] > 0.0:
+                high = payoff[opp_next, WIN_1]
+            below_own -= _take_point(-work[n + 1], payoff[opp_now, LOSE_1], high, at_opp)
+        if payoff[opp_now, TURNABLE] > 0.0:
+            high = work[n + 1]
+            if payoff[own_next, TURNABLE] > 0.0:
+                high = payoff[own_next, WIN_1]
+            below_opp -= _take_point(work[n_rows + n + 1], payoff[own_now, LOSE_1], high, at_own)
+        at_own, at_opp = below_own, below_opp
+        work[own_cash + n] = at_own
+        work[opp_cash + n] = at_opp
 
 
 @inlined_kernel
-def _state_value(table, side, s, win, efficiency, work):
-    """One state's value for `side`: between a dead cube and a fully live one."""
-    n_rows = table.payoff.shape[0] // 2
-    n_levels = table.turnable.shape[0] // 2
-    r = table.state_row[s]
-    n = table.state_level[s]
-    owner = table.state_owner[s]
+def _state_value(payoff, n_rows, n_levels, side, r, n, owner, win, efficiency, work):
+    """Value for `side` of a state with row r, level n: between a dead cube and a fully live one."""
+    own = side * n_rows
+    own_turns = payoff[own + n, TURNABLE] > 0.0
+    opp_turns = payoff[(1 - side) * n_rows + n, TURNABLE] > 0.0
     x_low, low = 0.0, work[n_rows + r]
     x_high, high = 1.0, work[r]
     dead = win * high + (1.0 - win) * low
-    if owner != side and table.turnable[(1 - side) * n_levels + n]:
+    if owner != side and opp_turns:
         # At a score where the cube as it stands wins the match for `side`, the other has nothing to
         # lose by turning it and will do so at once: his cube is fully live.
-        if not table.turnable[side * n_levels + n]:
+        if not own_turns:
             efficiency = 1.0
         cash = 1.0 - work[2 * n_rows + n_levels + n]  # the other doubles us out
-        lost = table.payoff[side * n_rows + r, _LOSE_1]
+        lost = payoff[own + r, LOSE_1]
         if win < cash:
             x_high, high = cash, lost
         else:
             x_low, low = cash, lost
-    if owner != 1 - side and table.turnable[side * n_levels + n]:
+    if owner != 1 - side and own_turns:
         cash = work[2 * n_rows + n]
-        won = table.payoff[side * n_rows + r, _WIN_1]
+        won = payoff[own + r, WIN_1]
         if win > cash:
             x_low, low = cash, won
         elif x_high > cash:
@@ -195,17 +194,68 @@ def _state_value(table, side, s, win, efficiency, work):
 
 
 @inlined_kernel
+def static_of_arrays(
+    payoff,
+    plan,
+    n_rows,
+    n_levels,
+    n_states,
+    ratio,
+    side,
+    probs,
+    row,
+    efficiency,
+    work,
+    out,
+    out_row,
+):
+    """`static_values` of arrays taken out of the table once: in a loop a third quicker."""
+    _see_payoffs(payoff, n_rows, side, probs, row, work)
+    _see_cash_points(payoff, n_rows, n_levels, ratio, side, work)
+    win = np.float64(probs[row, 0])
+    for s in range(n_states):
+        r, n, owner = plan[s, ROW], plan[s, LEVEL], plan[s, OWNER]
+        out[out_row, s] = _state_value(
+            payoff, n_rows, n_levels, side, r, n, owner, win, efficiency, work
+        )
+
+
+@inlined_kernel
 def static_values(table, side, probs, row, efficiency, work, out, out_row):
     """Values of all states for `side`, on roll, without a look ahead and without doubling now.
 
     probs: (B, 5) cumulative, of which `row` is judged; out: (B, S) float64, filled at `out_row`;
     work: of `new_cube_work`. Nothing is checked.
     """
-    _see_payoffs(table, side, probs, row, work)
-    _see_cash_points(table, side, work)
-    win = np.float64(probs[row, 0])
-    for s in range(table.state_row.shape[0]):
-        out[out_row, s] = _state_value(table, side, s, win, efficiency, work)
+    payoff, plan = table.payoff, table.plan
+    n_rows, n_levels, n_states, ratio = table.rows, table.levels, table.states, table.ratio
+    static_of_arrays(
+        payoff,
+        plan,
+        n_rows,
+        n_levels,
+        n_states,
+        ratio,
+        side,
+        probs,
+        row,
+        efficiency,
+        work,
+        out,
+        out_row,
+    )
+
+
+@inlined_kernel
+def _doubled(payoff, plan, n_rows, n_states, side, s, nd, row):
+    """`doubled_value` of arrays already taken out of the table."""
+    i = side * n_states + s
+    taken, beaver = plan[i, DOUBLED], plan[i, BEAVERED]
+    value = nd[row, taken]
+    if beaver >= 0:
+        declined = payoff[side * n_rows + plan[taken, ROW], LOSE_1]
+        value = min(value, max(nd[row, beaver], declined))
+    return value
 
 
 @inlined_kernel
@@ -215,16 +265,18 @@ def doubled_value(table, side, s, nd, row):
     The other side chooses the beaver if that is worse for `side`, which may decline it and lose
     the stake it has offered.
     """
-    n_states = table.state_row.shape[0]
-    taken = table.doubled[side * n_states + s]
-    value = nd[row, taken]
-    beaver = table.beavered[side * n_states + s]
-    if beaver >= 0:
-        declined = table.payoff[
-            side * (table.payoff.shape[0] // 2) + table.state_row[taken], _LOSE_1
-        ]
-        value = min(value, max(nd[row, beaver], declined))
-    return value
+    return _doubled(table.payoff, table.plan, table.rows, table.states, side, s, nd, row)
+
+
+@inlined_kernel
+def combine_of_arrays(payoff, plan, n_rows, n_states, side, nd, row, out, out_row):
+    """`combine` of arrays taken out of the table once."""
+    for s in range(n_states):
+        value = nd[row, s]
+        if plan[side * n_states + s, DOUBLED] >= 0:
+            worth = _doubled(payoff, plan, n_rows, n_states, side, s, nd, row)
+            value = max(value, min(worth, payoff[side * n_rows + plan[s, ROW], WIN_1]))
+        out[out_row, s] = value
 
 
 @inlined_kernel
@@ -233,25 +285,36 @@ def combine(table, side, nd, row, out, out_row):
 
     nd: (B, S) values without doubling now, of which `row` is taken; out may not be the same row.
     """
-    n_states = table.state_row.shape[0]
-    n_rows = table.payoff.shape[0] // 2
-    for s in range(n_states):
-        value = nd[row, s]
-        if table.doubled[side * n_states + s] >= 0:
-            passed = table.payoff[side * n_rows + table.state_row[s], _WIN_1]
-            value = max(value, min(doubled_value(table, side, s, nd, row), passed))
-        out[out_row, s] = value
+    payoff, plan, n_rows, n_states = table.payoff, table.plan, table.rows, table.states
+    combine_of_arrays(payoff, plan, n_rows, n_states, side, nd, row, out, out_row)
 
 
 @kernel
 def cubeful_rows(table, side, probs, efficiency, work, out):
     """`static_values` of many rows: probs (B, 5), efficiency (B,) float64, out (B, S)."""
+    payoff, plan = table.payoff, table.plan
+    n_rows, n_levels, n_states, ratio = table.rows, table.levels, table.states, table.ratio
     for i in range(probs.shape[0]):
-        static_values(table, side, probs, i, efficiency[i], work, out, i)
+        static_of_arrays(
+            payoff,
+            plan,
+            n_rows,
+            n_levels,
+            n_states,
+            ratio,
+            side,
+            probs,
+            i,
+            efficiency[i],
+            work,
+            out,
+            i,
+        )
 
 
 @kernel
 def combine_rows(table, side, nd, out):
     """`combine` of many rows: nd (B, S) into out (B, S), which must be another array."""
+    payoff, plan, n_rows, n_states = table.payoff, table.plan, table.rows, table.states
     for i in range(nd.shape[0]):
-        combine(table, side, nd, i, out, i)
+        combine_of_arrays(payoff, plan, n_rows, n_states, side, nd, i, out, i)
