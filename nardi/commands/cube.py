@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import PositionError
 from nardi.commands.best_move import add_net
 from nardi.compiling import compiling_is_told
+from nardi.exact_endings import prepare_tables
 from nardi.met_source import add_met, met_of
 from nardi.roll import add_rules
 from nardi.source import Answer, add_position, answer_all
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["add_parser", "run"]
 
 _PLY = 0
+_SOURCES = {
+    "table": "probabilities by the tables of endings, see nardi bearoff",
+    "exact": "exact, by the tables of endings, see nardi bearoff",
+}
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -36,9 +41,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def run(args: argparse.Namespace) -> int:
-    from agent.cube import beaver_decision, board_efficiency, cube_decision
+    from agent.cube import beaver_decision, board_efficiency
+    from agent.cube_judge import judge_cube, judged_probs
     from agent.evaluator import load_evaluator
     from agent.situation import Situation
+    from engine.bearoff.lookup import covers
     from engine.notation import parse_position, position_rules
     from engine.rules import INTERNATIONAL, parse_switches
     from nardi.cube_view import (
@@ -61,15 +68,21 @@ def run(args: argparse.Namespace) -> int:
         rules, conflicts = position_rules(position, INTERNATIONAL, switches)
         situation = Situation.of_position(position, rules)
         answers = position.offer == "double"
+        efficiency: float | None
         with compiling_is_told():
-            probs = evaluator.probabilities(position.board[None])[0]
-            efficiency = float(board_efficiency(position.board))
+            if covers(position.board[None])[0]:
+                prepare_tables()
             if position.offer == "beaver":
+                probs, known = judged_probs(evaluator, position.board, situation)
+                source = "table" if known else "net"
+                efficiency = float(board_efficiency(position.board))
                 worths = beaver_decision(probs, situation, efficiency, met)
                 decision_of = beaver_document(*worths)
                 lines = list(beaver_lines(decision_of))
             else:
-                decision = cube_decision(probs, situation, efficiency, met)
+                judged = judge_cube(evaluator, position.board, situation, met)
+                probs, source = judged.probs, judged.source
+                efficiency, decision = judged.efficiency, judged.decision
                 if answers and decision.answer is None:
                     raise PositionError(
                         f"the double that is pending is illegal: {decision.why_not}"
@@ -83,7 +96,8 @@ def run(args: argparse.Namespace) -> int:
             "net": net,
             "met": met.name if situation.is_match else None,
             "ply": _PLY,
-            "efficiency": round(efficiency, 6),
+            "source": source,
+            "efficiency": None if efficiency is None else round(efficiency, 6),
             "probs": probs_document(probs),
             "equity_cubeless": number(_cubeless(probs, situation, met)),
             "decision": decision_of,
@@ -92,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
         shown += ["", probs_table(document["probs"]), ""]
         shown.append(f"cubeless equity {document['equity_cubeless']:+.3f}")
         shown += _units(situation.is_match, met.name)
-        shown += net_lines(net)
+        shown += net_lines(net) if source == "net" else [_SOURCES[source]]
         return Answer(document, "\n".join(shown), conflicts)
 
     return answer_all(args, answer)
