@@ -28,6 +28,7 @@ FloatArray = NDArray[np.float64]
 LONGEST_MATCH: Final = 200
 """Points away up to which tables are extended."""
 _DATA: Final = Path(__file__).with_name("data") / "kazaross_xg2.json"
+_STEP: Final = 50
 _SYMMETRY: Final = 1e-4  # tables are printed with rounded chances
 # What a game is worth where tables end: 1 or 4 points, as often. Of the pairs tried, this one
 # continues the first 15 rows of Kazaross-XG2 best: at most 0.0025 wrong up to 25-away.
@@ -86,7 +87,13 @@ class MatchEquityTable:
                 raise ConfigError(f"both sides have won: {mover_away}-away/{opp_away}-away")
             return float(mover_away <= 0)
         longest = max(mover_away, opp_away)
-        table = self if longest <= self.size else extended(self, longest)
+        if longest > LONGEST_MATCH:
+            raise ConfigError(
+                f"{longest} points away are too many; accepted: up to {LONGEST_MATCH}"
+            )
+        # In steps, so that few extended tables serve all lengths.
+        step = min(-(-longest // _STEP) * _STEP, LONGEST_MATCH)
+        table = self if longest <= self.size else extended(self, step)
         if post_crawford and mover_away == 1:
             return 1 - float(table.post[opp_away - 1])
         if post_crawford and opp_away == 1:

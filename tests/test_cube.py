@@ -349,3 +349,16 @@ def test_a_fresh_process_gives_the_same() -> None:
     here = [cubeful_equity((0.6, 0.2, 0.01, 0.1, 0.01), s) for s in situations]
     assert fresh.stdout.strip() == str(here)
     assert here[0] == here[-1]
+
+
+def test_c29_whoever_owns_the_cube_changes_the_worth_of_a_play() -> None:
+    """With a centred cube the opponent cashes after any play; with one's own he has to win."""
+    after_one, after_other = plain(0.80), plain(0.83)  # the opponent's chances after two plays
+    centred = money()
+    assert cubeful_equity(after_one, centred.flipped()) == 1
+    assert cubeful_equity(after_other, centred.flipped()) == 1
+    owned = money(cube_value=2, cube_owner="mover")
+    worths = [-cubeful_equity(p, owned.flipped()) for p in (after_one, after_other)]
+    assert -1 < worths[1] < worths[0]
+    theirs = money(cube_value=2, cube_owner="opponent")
+    assert cubeful_equity(after_one, theirs.flipped()) == 1

@@ -1,18 +1,21 @@
 """Cube and score as a decision sees them: from positions, games and matches."""
 
 import dataclasses
+import math
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
 
+from agent.cube import cube_decision
 from agent.situation import Situation
 from engine.actions import Offer, OpeningThrow, PlayTo, Take
-from engine.errors import ConfigError
+from engine.errors import ConfigError, NardiError, PositionError
 from engine.game import GameState
 from engine.match import MatchState
-from engine.notation import parse_position, position_rules
+from engine.notation import Position, parse_position, position_rules
 from engine.rules import INTERNATIONAL, Rules
-from tests.cube_rows import situations
+from tests.cube_rows import Probs, probabilities, situations
 
 
 def of_xgid(xgid: str, **switches: object) -> Situation:
@@ -81,3 +84,43 @@ def test_contradictions(fields: dict[str, object], message: str) -> None:
     good = Situation(rules=Rules(match_to=5), mover_away=3, opp_away=3)
     with pytest.raises(ConfigError, match=message):
         dataclasses.replace(good, **fields)  # type: ignore[arg-type]
+
+
+@st.composite
+def cubes_and_scores(draw: st.DrawFn) -> Position:
+    """Positions of any cube and score that a notation can hold, also absurd ones."""
+    length = draw(st.sampled_from([0, 1, 2, 7, 25, 64, 999_999_999]))
+    scores = st.integers(0, max(length - 1, 0)) | st.integers(max(length - 3, 0), length)
+    fields = {
+        "cube_value": draw(st.integers(1, 5)) << draw(st.integers(0, 30)),
+        "cube_owner": draw(st.sampled_from([None, "mover", "opponent"])),
+        "match_length": length,
+        "mover_score": draw(scores),
+        "opp_score": draw(scores),
+        "crawford": draw(st.booleans()),
+        "jacoby": draw(st.sampled_from([None, False, True])),
+        "beaver": draw(st.sampled_from([None, False, True])),
+        "max_cube": draw(st.sampled_from([None, 1, 64, 1 << 30])),
+    }
+    try:
+        return Position(**fields)
+    except PositionError:
+        reject()
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.filter_too_much])
+@given(cubes_and_scores(), probabilities())
+def test_any_position_has_a_decision_or_an_error(position: Position, probs: Probs) -> None:
+    """Whatever a notation can hold: finite figures, or one of our errors."""
+    rules, _ = position_rules(position, INTERNATIONAL, {})
+    try:
+        decision = cube_decision(probs, Situation.of_position(position, rules))
+    except NardiError:
+        return
+    values = decision.values
+    found = [values.no_double, values.double_take, values.double_pass, values.double_beaver]
+    assert all(math.isfinite(value) for value in found if value is not None)
+    assert (values.double_take is None) == (decision.answer is None)
+    assert min(decision.costs.values(), default=0) >= -1e-7
+    if decision.take_point is not None:
+        assert 0 <= decision.take_point <= 1
