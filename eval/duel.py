@@ -193,7 +193,7 @@ def _head(games: Games) -> dict[str, Any]:
         "rules": plan.rules.as_dict(),
         "paired": plan.paired,
         "most_turns": plan.most_turns,
-        "luck": None if meter is None else meter.net.checksum(),
+        "luck": None if meter is None else meter.fingerprint(),
     }
 
 

@@ -13,11 +13,13 @@ from agent.bot import NetBot, load_bot
 from agent.checkpoint import default_net_path, load_net
 from agent.evaluator import Evaluator
 from agent.net import ValueNet
+from agent.pubeval import pubeval_table
 from agent.ranking import scored
-from engine.board import START, Board, flip
+from engine.board import START, Board, flip, has_contact
 from engine.dice import ROLL_WEIGHTS, ROLLS
 from engine.errors import ConfigError
 from engine.moves import legal_afterstates
+from engine.play_codes import MAX_PLAYS
 from engine.rules import ARENA, CAUCASIAN, INTERNATIONAL, Rules
 from engine.variant import SHORT
 from eval import lockstep
@@ -66,7 +68,8 @@ def test_against_all_plays_of_all_rolls(
     boards[0, [0, 25]] = 1, 2  # on the bar against a closed board: a pass
     boards[0, 19:25] = -2
     rolls = rng.integers(1, 7, size=(25, 2)).astype(np.int8)
-    lucks = LuckMeter(weak_net, rules).lucks(boards, rolls, np.zeros(25, dtype=np.bool_))
+    meter = LuckMeter(weak_net, rules, n_likely=MAX_PLAYS)
+    lucks = meter.lucks(boards, rolls, np.zeros(25, dtype=np.bool_))
     evaluator = Evaluator(weak_net)
     for board, roll, luck in zip(boards, rolls, lucks, strict=True):
         values = [value_of_roll(evaluator, board, each.tolist(), rules) for each in ROLLS]
@@ -74,6 +77,30 @@ def test_against_all_plays_of_all_rolls(
         thrown = value_of_roll(evaluator, board, roll.tolist(), rules)
         assert luck == pytest.approx(thrown - mean, abs=2e-5)
     assert lucks[0] == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("n_likely", [1, 3])
+def test_likely_plays_are_those_that_pubeval_puts_first(
+    n_likely: int, weak_net: ValueNet, rng: np.random.Generator
+) -> None:
+    boards = some_boards(rng, 20)
+    rolls = rng.integers(1, 7, size=(20, 2)).astype(np.int8)
+    tables = [pubeval_table(race=False), pubeval_table(race=True)]
+    evaluator = Evaluator(weak_net)
+
+    def value(board: Board, roll: list[int]) -> float:
+        after = legal_afterstates(board, roll)
+        table = tables[0 if has_contact(board) else 1]
+        scores = table[np.arange(26), after.astype(np.int64) + 15].sum(axis=1)
+        likely = after[np.argsort(-scores, kind="stable")[:n_likely]]
+        return float(-scored(evaluator.probabilities(flip(likely)), INTERNATIONAL)[1].min())
+
+    meter = LuckMeter(weak_net, n_likely=n_likely)
+    lucks = meter.lucks(boards, rolls, np.zeros(20, dtype=np.bool_))
+    for board, roll, luck in zip(boards, rolls, lucks, strict=True):
+        values = [value(board, each.tolist()) for each in ROLLS]
+        expected = value(board, roll.tolist()) - np.average(values, weights=ROLL_WEIGHTS)
+        assert luck == pytest.approx(expected, abs=2e-5)
 
 
 def test_mean_over_all_rolls_is_zero(weak_net: ValueNet, rng: np.random.Generator) -> None:
@@ -88,13 +115,14 @@ def test_the_opening_throw_counts_who_starts(weak_net: ValueNet) -> None:
     """Luck of seat 0 over the 30 openings, 15 rolls and both starters: mean 0, and nothing less."""
     rolls = ROLLS[ROLLS[:, 0] != ROLLS[:, 1]]
     boards = np.tile(START, (15, 1))
-    lucks = LuckMeter(weak_net).lucks(boards, rolls, np.ones(15, dtype=np.bool_))
+    meter = LuckMeter(weak_net, n_likely=MAX_PLAYS)
+    lucks = meter.lucks(boards, rolls, np.ones(15, dtype=np.bool_))
     evaluator = Evaluator(weak_net)
     for roll, luck in zip(rolls, lucks, strict=True):
         worth = value_of_roll(evaluator, START, roll.tolist(), INTERNATIONAL)
         assert luck == pytest.approx(worth, abs=2e-5)
         for starter in (0, 1):
-            game = GameLuck(LuckMeter(weak_net), 1, 1)
+            game = GameLuck(meter, 1, 1)
             game.watch(
                 Turns(
                     0,
@@ -148,7 +176,7 @@ def test_a_net_for_nothing_is_refused(tmp_path: Path) -> None:
 
 def test_sum_over_a_game(weak_net: ValueNet) -> None:
     bots = [load_bot("pubeval"), load_bot("pip-greedy")]
-    meter = LuckMeter(weak_net)
+    meter = LuckMeter(weak_net, n_likely=MAX_PLAYS)
     together = GameLuck(meter, 3, 2)
     seen: list[Turns] = []
 

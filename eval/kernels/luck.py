@@ -5,9 +5,12 @@ import numpy as np
 from agent.kernels.value import boards_probs, children_probs
 from engine.compiled import inlined_kernel, kernel
 from engine.house_moves import find_house_plays, may_bite
+from engine.play_codes import MAX_PLAYS, code_num_steps, code_source, code_step_die
 from engine.short_moves import find_codes
 
 __all__ = ["lucks_of_rolls"]
+
+_TAKEN = -(1 << 62)
 
 
 @inlined_kernel
@@ -28,11 +31,75 @@ def _value_of_board(contact, race, w, flipped, work, bg_weight):
     return _mover_equity(work.probs, 0, bg_weight)
 
 
+@inlined_kernel
+def _has_contact(w):
+    rear = 25
+    while rear > 0 and w[rear] <= 0:
+        rear -= 1
+    front = 0
+    if w[0] == 0:
+        front = 1
+        while front < 25 and w[front] >= 0:
+            front += 1
+    return rear > front
+
+
+@kernel
+def _pick_likely(w, after, codes, n, high, low, tables, n_likely, likely, scores):
+    """Write the `n_likely` plays that look best by a linear evaluation, to `likely`."""
+    table = tables[0] if _has_contact(w) else tables[1]
+    for i in range(n):
+        for slot in range(26):
+            after[slot] = w[slot]
+        code = codes[i]
+        score = 0
+        for step in range(code_num_steps(code)):
+            source = code_source(code, step)
+            target = source - code_step_die(code, step, high, low)
+            m = after[source]
+            score += table[source, m + 14] - table[source, m + 15]
+            after[source] = m - 1
+            if target <= 0:
+                continue
+            m = after[target]
+            if m == -1:
+                hit = after[0]
+                score += table[0, hit + 16] - table[0, hit + 15]
+                after[0] = hit + 1
+                m = 0
+                score += table[target, 15] - table[target, 14]
+            score += table[target, m + 16] - table[target, m + 15]
+            after[target] = m + 1
+        scores[i] = score
+    for k in range(n_likely):
+        best = 0
+        for i in range(1, n):
+            if scores[i] > scores[best]:
+                best = i
+        likely[k] = codes[best]
+        scores[best] = _TAKEN
+
+
 @kernel
 def _value_of_roll(
-    contact, race, w, after, flipped, high, low, bg_weight, ban_hide, bear_off_ban, work, scratch
+    contact,
+    race,
+    w,
+    after,
+    flipped,
+    high,
+    low,
+    bg_weight,
+    ban_hide,
+    bear_off_ban,
+    tables,
+    n_likely,
+    likely,
+    scores,
+    work,
+    scratch,
 ):
-    """Worth of a roll to the mover: that of the play that the net likes best."""
+    """Worth of a roll to the mover: that of the play that the net likes best of the likely ones."""
     if (ban_hide or bear_off_ban != 0) and may_bite(w, high, low, ban_hide, bear_off_ban):
         rows, _, n = find_house_plays(w, high, low, ban_hide, bear_off_ban)
         best = -4.0
@@ -47,7 +114,12 @@ def _value_of_roll(
     n = find_codes(w, high, low, scratch)
     if n == 0:
         return _value_of_board(contact, race, w, flipped, work, bg_weight)
-    children_probs(contact, race, w, scratch[1], n, high, low, work)
+    if n > n_likely:
+        _pick_likely(w, after, scratch[1], n, high, low, tables, n_likely, likely, scores)
+        n = n_likely
+        children_probs(contact, race, w, likely, n, high, low, work)
+    else:
+        children_probs(contact, race, w, scratch[1], n, high, low, work)
     best = -4.0
     for i in range(n):
         best = max(best, _mover_equity(work.probs, i, bg_weight))
@@ -64,6 +136,8 @@ def lucks_of_rolls(
     bg_weight,
     ban_hide,
     bear_off_ban,
+    tables,
+    n_likely,
     work,
     scratch,
     lucks,
@@ -73,12 +147,15 @@ def lucks_of_rolls(
     boards: `(B, 26)` int8 before the roll, seen by the mover, games that go on; rolls: `(B, 2)`
     int8; openings: `(B,)` bool, whether the roll is a game's first, which also told who starts: the
     mean over both is 0 by symmetry. bg_weight: 1.0, or 0.0 where a backgammon counts as a gammon.
-    ban_hide, bear_off_ban: as in `engine.house_moves`. scratch: of `engine.short_moves`. lucks:
-    `(B,)` float64.
+    ban_hide, bear_off_ban: as in `engine.house_moves`. tables: `(2, 26, 31)` int64, of contact and
+    race, of the linear evaluation that picks the `n_likely` plays that the net looks at; where a
+    ban bites the net looks at all. scratch: of `engine.short_moves`. lucks: `(B,)` float64.
     """
     w = np.empty(26, dtype=np.int64)
     after = np.empty(26, dtype=np.int64)
     flipped = np.empty((1, 26), dtype=np.int64)
+    likely = np.empty(n_likely, dtype=np.int64)
+    scores = np.empty(MAX_PLAYS, dtype=np.int64)
     for i in range(len(boards)):
         for slot in range(26):
             w[slot] = boards[i, slot]
@@ -104,6 +181,10 @@ def lucks_of_rolls(
                     bg_weight,
                     ban_hide,
                     bear_off_ban,
+                    tables,
+                    n_likely,
+                    likely,
+                    scores,
                     work,
                     scratch,
                 )
