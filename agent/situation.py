@@ -40,9 +40,12 @@ class Situation:
     crawford: bool = False
     """Whether this is the Crawford game."""
     cube_offered: bool = False
-    """Whether a player has offered a double in this game (for Jacoby's rule)."""
+    """Whether a player has offered a double in this game (for Jacoby's rule); always so if one owns
+    the cube."""
 
     def __post_init__(self) -> None:
+        if self.cube_owner is not None:
+            object.__setattr__(self, "cube_offered", True)
         away = (self.mover_away, self.opp_away)
         if (self.rules.match_to is None) != (away == (None, None)):
             raise ConfigError(
