@@ -2,6 +2,9 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,7 @@ import pytest
 
 from eval.curves import Curves, RunFolderError, read_curves
 from eval.report.runs import best, labels, thinned
-from nardi.cli import DONE, FAILED
+from nardi.cli import DONE, FAILED, NO_READER
 from tests.command_line import Capture, run
 from tests.report_pages import parse
 
@@ -292,8 +295,6 @@ def test_report_folder_that_cannot_be_made(one: Path, tmp_path: Path, capsys: Ca
 def test_without_matplotlib(
     one: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert run("compare", str(one), "--report", str(tmp_path / "report")) == FAILED
@@ -302,3 +303,20 @@ def test_without_matplotlib(
     assert out == ""
     assert not (tmp_path / "report").exists()
     assert run("compare", str(one)) == DONE
+
+
+def test_a_reader_that_goes_away_does_not_cost_the_page(one: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="reports need matplotlib")
+    reading, writing = os.pipe()
+    os.close(reading)
+    out = tmp_path / "report"
+    words = ["compare", str(one), "--report", str(out), "--x", "games"]
+    with os.fdopen(writing, "wb") as nowhere:
+        done = subprocess.run(
+            [sys.executable, "-m", "nardi", *words],
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
+            stdout=nowhere,
+            stderr=subprocess.PIPE,
+        )
+    assert done.returncode == NO_READER, done.stderr
+    assert (out / "report.html").is_file()

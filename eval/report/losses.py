@@ -126,7 +126,7 @@ def _loss_table(measured: Sequence[Losses], decisions: DecisionSet, names: Seque
 def _phases_plot(measured: Sequence[Losses], names: Sequence[str]) -> Html:
     phases = {"all": measured[0].overall, **measured[0].by_phase}
     with drawing():
-        drawn = new_figure(9.2, 0.6 + 0.42 * len(phases))
+        drawn = new_figure(9.2, 0.9 + 0.42 * len(phases))
         panel = drawn.subplots()
         places = np.arange(len(phases))
         for number, (name, each) in enumerate(zip(names, measured, strict=True)):
@@ -145,12 +145,12 @@ def _phases_plot(measured: Sequence[Losses], names: Sequence[str]) -> Html:
                 label=legend_text(name),
             )
         panel.set_yticks(places, [f"{name} ({count(x.loss.n)})" for name, x in phases.items()])
-        panel.invert_yaxis()
+        panel.set_ylim(len(phases) - 0.4, -0.6)  # the first one at the top
         panel.set_xlim(left=0)
         panel.set_xlabel("PR")
         panel.grid(axis="y", visible=False)
         if len(measured) > 1:
-            panel.legend(loc="best")
+            drawn.legend(loc="outside upper right", ncols=2)
         return svg(drawn, "phases", "Error rating by phase with 95 % intervals")
 
 

@@ -177,13 +177,15 @@ def _measure(args: argparse.Namespace) -> int:
             document["positions"] = loss_view.positions_document(names, errors, positions)
             texts.append(loss_view.positions_text(names, errors, positions))
             of_positions = (positions, errors)
-    print(json_line(document) if args.json else "\n\n".join(texts))
-    if args.report is not None:
-        from nardi.benchmark_report import report_measures
-        from nardi.reporting import command_words
+    try:
+        print(json_line(document) if args.json else "\n\n".join(texts), flush=True)
+    finally:  # also if the reader of our output went away
+        if args.report is not None:
+            from nardi.benchmark_report import report_measures
+            from nardi.reporting import command_words
 
-        words = command_words(args, ["bots"])
-        report_measures(args.report, words, names, document, of_decisions, of_positions)
+            words = command_words(args, ["bots"])
+            report_measures(args.report, words, names, document, of_decisions, of_positions)
     return DONE
 
 

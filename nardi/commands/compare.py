@@ -66,9 +66,11 @@ def run(args: argparse.Namespace) -> int:
     paths = list(dict.fromkeys(args.runs))
     runs = dict(zip(labels(paths), map(read_curves, paths), strict=True))
     document = compare_document(runs)
-    print(json_line(document) if args.json else compare_text(runs))
-    if args.report is not None:
-        _report(args, runs, document)
+    try:
+        print(json_line(document) if args.json else compare_text(runs), flush=True)
+    finally:  # also if the reader of our output went away
+        if args.report is not None:
+            _report(args, runs, document)
     return DONE
 
 
