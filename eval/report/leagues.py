@@ -13,8 +13,8 @@ from eval.stats import Estimate
 __all__ = ["league_lead", "league_sections"]
 
 _RATINGS: Final = (
-    "Ratings in points per game, best first: the difference of two is what the one is expected to"
-    " win from the other. Bars are 95 % intervals, 1.96 standard errors to both sides."
+    "Ratings in points per game, best first: a bot's mean score over all bots, itself (0) included."
+    " Bars are 95 % intervals, 1.96 standard errors to both sides."
 )
 
 
