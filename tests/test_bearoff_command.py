@@ -109,6 +109,8 @@ def test_what_is_not_looked_at_is_told(capsys: Capture) -> None:
     said = capsys.readouterr().err
     assert "before the roll; the 5-2 is not looked at" in said
     assert "the score of the match is not looked at" in said
+    assert run("bearoff", TWO.replace(":00:0:0:0:0:", ":D:0:0:0:0:")) == DONE
+    assert "a cube offer is waiting for its answer" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

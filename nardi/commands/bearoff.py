@@ -188,6 +188,9 @@ def _notes(position: "Position") -> list[str]:
     if position.dice is not None:
         faces = "{}-{}".format(*position.dice)
         notes.append(f"the figures are from before the roll; the {faces} is not looked at")
+    if position.offer is not None or position.resignation:
+        what = "a cube offer" if position.offer is not None else "a resignation"
+        notes.append(f"{what} is waiting for its answer; the figures are as if X were on roll")
     if position.match_length:
         notes.append("the equities are for money; the score of the match is not looked at")
     return notes
