@@ -48,7 +48,7 @@ def results_like_games(generator: np.random.Generator, n_samples: int) -> NDArra
 @pytest.mark.parametrize("kind", ["games", "less luck"])
 def test_equals_are_seldom_told_apart(kind: str, rng: np.random.Generator) -> None:
     """94 looks: the stated 5% hold; plain intervals, looked at like that, fail many times more."""
-    n = 800
+    n = 400
     samples = results_like_games(rng, n)
     if kind == "less luck":
         # Heavy tails: most games have no mistake that differs, a few cost much.
@@ -62,10 +62,10 @@ def test_equals_are_seldom_told_apart(kind: str, rng: np.random.Generator) -> No
 
 def test_lasting_intervals_hold_the_truth_at_all_times(rng: np.random.Generator) -> None:
     truth = 0.2
-    means, errors = looks(results_like_games(rng, 800) + truth)
-    missed = np.zeros(800, dtype=np.bool_)
+    means, errors = looks(results_like_games(rng, 400) + truth)
+    missed = np.zeros(400, dtype=np.bool_)
     for i in range(1, means.shape[1]):
-        for s in range(800):
+        for s in range(400):
             mean, error = float(means[s, i]), float(errors[s, i])
             low, high = lasting_interval(Estimate(mean=mean, stderr=error, n=CHUNK * (i + 1)))
             missed[s] |= not low <= truth <= high
@@ -78,7 +78,7 @@ def test_clear_differences_are_decided_soon(rng: np.random.Generator) -> None:
 
 
 def test_stopping_at_a_width_keeps_the_level(rng: np.random.Generator) -> None:
-    samples = results_like_games(rng, 800) + 0.1
+    samples = results_like_games(rng, 400) + 0.1
     rule = StopRule(width=0.05)
     means, errors = looks(samples)
     covered = 0
@@ -90,7 +90,7 @@ def test_stopping_at_a_width_keeps_the_level(rng: np.random.Generator) -> None:
                 assert (high - low) / 2 <= 0.05
                 covered += low <= 0.1 <= high
                 break
-    assert abs(covered - 760) < 4 * math.sqrt(800 * 0.95 * 0.05)
+    assert abs(covered - 380) < 4 * math.sqrt(400 * 0.95 * 0.05)
 
 
 @pytest.mark.parametrize(("n", "factor"), [(150, 1.8), (1000, 1.56), (20_000, 1.8)])
