@@ -349,6 +349,7 @@ class _Session:
         """A match of the net, in this process and thread: no file and no process in between."""
         from agent.bot import NetBot
         from agent.evaluator import Evaluator
+        from engine.errors import NardiError
         from eval.duel import Progress, play_duel
         from eval.players import load_player
         from train.resume import Score
@@ -371,6 +372,8 @@ class _Session:
         )
         if duel.interrupted:
             raise KeyboardInterrupt
+        if duel.fault is not None:
+            raise NardiError(duel.fault)
         return Score(
             opponent=opponent, ppg=duel.ppg.mean, stderr_ppg=duel.ppg.stderr, games=duel.n_games
         )
