@@ -31,7 +31,7 @@ def tiny(tmp_path: Path) -> list[str]:
         (["--preset", "quick"], "invalid choice: 'quick'"),
         (["--config", "none.toml"], "config file 'none.toml' cannot be read"),
         (["--set", "learn.bach=5"], "unknown setting 'learn.bach'"),
-        (["--set", "checks.opponents=['gnubg']"], "unknown bot 'gnubg'; known: random"),
+        (["--set", "checks.opponents=['expert']"], "unknown bot 'expert'; known: random"),
         (["--from", "none.safetensors"], "net 'none.safetensors' does not exist"),
         (["--games", "1", "--preset", "long"], "games is '1'; a whole number from 3 up fits"),
     ],
