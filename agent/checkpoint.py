@@ -20,7 +20,7 @@ from agent.net import ValueNet, ValueNetConfig, array_shapes, check_arrays
 from engine.errors import CheckpointError, ConfigError
 from engine.features import EXPERT_INPUTS
 
-__all__ = ["FORMAT", "default_net_path", "load_net", "read_facts", "save_net"]
+__all__ = ["FORMAT", "default_net_path", "load_net", "load_sorter", "read_facts", "save_net"]
 
 FORMAT: Final = 1
 """Number of the file format; a higher one is refused, a lower one would be upgraded."""
@@ -28,6 +28,7 @@ FORMAT: Final = 1
 _KEY: Final = "nardi"
 _PARTS: Final = ("contact", "race")
 _DEFAULT_NAME: Final = "nardi.safetensors"
+_SORTER_NAME: Final = "fast.safetensors"
 _VARIANT: Final = "short"
 _KNOWN_FEATURES: Final = ("raw-v1", "pairs-v1", *(name for name in EXPERT_INPUTS if name != "none"))
 
@@ -41,6 +42,12 @@ def default_net_path() -> Path:
             " its file (--net FILE; as a bot: net:FILE)"
         )
     return path
+
+
+def load_sorter() -> ValueNet | None:
+    """The small net that ships with nardi to sort plays in a search; None if there is none."""
+    path = Path(str(files("checkpoints").joinpath(_SORTER_NAME)))
+    return load_net(path) if path.is_file() else None
 
 
 def save_net(path: Path, net: ValueNet) -> None:

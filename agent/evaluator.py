@@ -6,18 +6,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from agent.candidates import find_candidates
 from agent.checkpoint import default_net_path, load_net
-from agent.kernels.choice import choose_plays, rank_plays
-from agent.kernels.value import boards_probs, new_work
+from agent.kernels.choice import choose_plays
+from agent.kernels.value import boards_probs, money_weights, new_work
 from agent.net import ValueNet
 from engine.batch_moves import first_unsound
-from engine.board import NUM_SLOTS, Board, validate
+from engine.board import NUM_SLOTS, Board, borne_off, validate
 from engine.dice import check_roll
 from engine.errors import PositionError
 from engine.moves import check_batch, check_running
 from engine.play_codes import MAX_PLAYS
+from engine.short_moves import new_scratch
 
-__all__ = ["Evaluator", "cubeless_equity", "load_evaluator", "swap_sides"]
+__all__ = ["Evaluator", "checked_boards", "cubeless_equity", "load_evaluator", "swap_sides"]
 
 FloatArray = NDArray[np.float32]
 
@@ -49,6 +51,8 @@ class Evaluator:
         self.n_evaluated = 0
         """Positions it has evaluated so far."""
         self._work = new_work(net.contact, net.race, MAX_PLAYS)
+        self._scratch = new_scratch()
+        self._weights = money_weights()
 
     def probabilities(self, boards: ArrayLike) -> FloatArray:
         """`(B, 5)` float32 for `(B, 26)` boards, each for its owner, who is on roll.
@@ -56,7 +60,7 @@ class Evaluator:
         Finished games give their exact outcome. Raises PositionError for wrong shapes and for
         counts that cannot occur, naming the first bad row.
         """
-        b = _checked_boards(boards)
+        b = checked_boards(boards)
         probs = np.empty((len(b), 5), dtype=np.float32)
         boards_probs(self.net.contact, self.net.race, b, self._work, probs)
         self.n_evaluated += len(b)
@@ -65,7 +69,8 @@ class Evaluator:
     def choose(self, boards: ArrayLike, rolls: ArrayLike) -> Board:
         """The best afterstate of each position, `(B, 26)` int8, still seen by the mover.
 
-        boards: `(B, 26)`, rolls: `(B, 2)`. Equal plays: the first in lexicographic order.
+        boards: `(B, 26)`, rolls: `(B, 2)`. Of equal plays the one with more checkers off, then the
+        first in lexicographic order.
         """
         b, faces = check_batch(boards, rolls)
         out = np.empty_like(b)
@@ -81,17 +86,18 @@ class Evaluator:
         after the play, and `(N,)` int64 codes of `engine.play_codes` (empty for a pass).
         """
         b = check_running(board)
-        die_a, die_b = check_roll(roll)
-        high, low = max(die_a, die_b), min(die_a, die_b)
-        rows, probs, equity, codes = rank_plays(
-            self.net.contact, self.net.race, b, high, low, self._work
+        faces = check_roll(roll)
+        net = self.net
+        rows, probs, codes = find_candidates(
+            net.contact, net.race, self._work, self._scratch, b, faces, (False, 0), self._weights
         )
+        equity = -cubeless_equity(probs)
         self.n_evaluated += len(rows)
-        order = np.argsort(-equity, kind="stable")
-        return rows[order], swap_sides(probs[order]), equity[order], codes[order[: len(codes)]]
+        order = np.lexsort((-borne_off(rows), -equity))
+        return rows[order], swap_sides(probs[order]), equity[order], codes[order[codes != 0]]
 
 
-def _checked_boards(boards: ArrayLike) -> Board:
+def checked_boards(boards: ArrayLike) -> Board:
     """Boards, finished ones too, that the kernels can take: they look rows up by the counts."""
     b = np.asarray(boards)
     if b.ndim != 2 or b.shape[1] != NUM_SLOTS or not np.issubdtype(b.dtype, np.integer):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agent.evaluator import Evaluator, FloatArray, cubeless_equity, swap_sides
-from engine.board import Board
+from engine.board import Board, borne_off
 from engine.errors import ConfigError
 from engine.moves import Steps, legal_plays
 from engine.rules import INTERNATIONAL, Rules
@@ -38,6 +38,8 @@ class RankedPlay:
     """`(5,)` float32, the mover's cumulative probabilities after the play."""
     equity: np.float32
     """Points per game, by the scoring of the rules."""
+    ply: int = 0
+    """How many further rolls were looked at."""
 
 
 def check_scoring(rules: Rules) -> None:
@@ -72,7 +74,9 @@ def scored(probs: ArrayLike, rules: Rules) -> tuple[FloatArray, FloatArray]:
 def rank_plays(
     evaluator: Evaluator, board: ArrayLike, roll: Sequence[int], rules: Rules = INTERNATIONAL
 ) -> list[RankedPlay]:
-    """All legal plays of a roll, best first; equal ones in the order of `legal_plays`.
+    """All legal plays of a roll by the net, best first.
+
+    Of equal ones first the one with more checkers off, then in the order of `legal_plays`.
 
     board: `(26,)` integers seen by the mover. Raises PositionError for a board or roll that cannot
     occur and for a finished game, ConfigError as `check_scoring` does.
@@ -91,7 +95,7 @@ def rank_plays(
         opp_probs = evaluator.probabilities(variant_of(rules).flip(afterstates))
         opp_probs, opp_equity = scored(opp_probs, rules)
         probs, equity = swap_sides(opp_probs), -opp_equity
-        best_first = np.argsort(-equity, kind="stable")
+        best_first = np.lexsort((-borne_off(afterstates), -equity))
         probs, equity, order = probs[best_first], equity[best_first], best_first.tolist()
     return [
         RankedPlay(

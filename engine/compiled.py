@@ -17,7 +17,7 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["inlined_kernel", "kernel", "sources_stamp"]
+__all__ = ["bare_kernel", "inlined_kernel", "kernel", "sources_stamp"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 # Imports stand at the start of a line; those indented are of types, or of what no kernel needs.
@@ -54,10 +54,25 @@ def sources_stamp(path: Path) -> int:
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function, without the interpreter's lock, and cache the result on disk."""
-    compiled = njit(cache=True, nogil=True)(function)
+    # Said here, since a kernel first needed by a bare one would otherwise be compiled as it is.
+    return _cached(function, _nrt=True)
+
+
+def bare_kernel(function: Callable[..., Any]) -> Any:
+    """A kernel that creates no arrays, and so need not count who still uses those it is given.
+
+    Counting costs an atomic addition for every array of every call and of many an assignment: of
+    the time in which a small net valued a play it was more than half. Views of arrays are no new
+    arrays. Compiling np.empty and the like in such a function fails.
+    """
+    return _cached(function, _nrt=False)
+
+
+def _cached(function: Callable[..., Any], **options: Any) -> Any:
+    compiled = njit(cache=True, nogil=True, **options)(function)
     stamp = sources_stamp(Path(function.__code__.co_filename).resolve())
     # numba has no public way to add to the stamp; tests/test_compiled.py holds that this works.
-    compiled._cache._cache_file._source_stamp = ("nardi", stamp)  # type: ignore[attr-defined]
+    compiled._cache._cache_file._source_stamp = ("nardi", stamp)
     return compiled
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from engine.bits import count_bits, highest_bit, lowest_bit
-from engine.compiled import kernel
+from engine.compiled import bare_kernel
 from engine.play_codes import (
     SOURCE_BITS,
     SOURCE_MASK,
@@ -19,7 +19,7 @@ _PLACE_BITS = 15  # MAX_PLAYS fits
 _PLACE_MASK = (1 << _PLACE_BITS) - 1
 
 
-@kernel
+@bare_kernel
 def doublet_field(w, own, landing, die, codes, hit_codes, stack):
     """Plays of a double that use all four steps, no bear-off within reach, in order of the boards.
 
@@ -153,7 +153,7 @@ _HOME_SHIFT = 4 * SOURCE_BITS
 _HOME_BITS = 5
 
 
-@kernel
+@bare_kernel
 def doublet_any(w, own, landing, die, keys, codes, stack):
     """A double in any position, played out from non-increasing source points.
 
@@ -223,7 +223,7 @@ def doublet_any(w, own, landing, die, keys, codes, stack):
         own = owns[level]
 
 
-@kernel
+@bare_kernel
 def order_ties(w, die, keys, codes, row, other):
     """Order by board the runs of sorted plays of a double that agree in hits and home board.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bits import count_bits, highest_bit, mirror_points
-from engine.compiled import inlined_kernel, kernel
+from engine.compiled import bare_kernel, inlined_kernel
 
 __all__ = ["NUM_CONTACT_INPUTS", "NUM_SIDE_INPUTS", "contact_inputs"]
 
@@ -50,7 +50,7 @@ def _escapes(closed, point):
     return _ESCAPES[(closed >> (point + 1)) & 0xFFF]
 
 
-@kernel
+@bare_kernel
 def _hitting_rolls(hitters, n_bar, blots, landing):
     """Rolls of 36 that hit at least one of the blots. All sets in the hitter's coordinates.
 
@@ -124,7 +124,7 @@ def _side_inputs(
     out[row, first + 11] = n_bar / np.float32(2)
 
 
-@kernel
+@bare_kernel
 def contact_inputs(boards, i, out, row, first):
     """Write the 24 inputs of `contact-v1` of board i to out[row, first:]; its owner is on roll.
 

@@ -8,7 +8,7 @@ names.
 """
 
 from engine.bits import highest_bit
-from engine.compiled import inlined_kernel, kernel
+from engine.compiled import bare_kernel, inlined_kernel
 
 __all__ = [
     "LOW_FIRST",
@@ -87,7 +87,7 @@ def playable_sources(own, landing, die):
     return sources
 
 
-@kernel
+@bare_kernel
 def write_afterstates(board, high, low, codes, n, out, first):
     """Write the afterstates of the first n codes to `out[first:]`; out is `(M, 26)` int8."""
     for i in range(n):

@@ -20,7 +20,7 @@ The kernels trust their input: a valid board of a running game, faces from 1 to 
 import numpy as np
 
 from engine.bits import lowest_bit
-from engine.compiled import inlined_kernel, kernel
+from engine.compiled import bare_kernel, inlined_kernel, kernel
 from engine.doublets import doublet_any, doublet_field, order_ties
 from engine.play_codes import LOW_FIRST, MAX_PLAYS, SOURCE_BITS, STEPS_SHIFT, playable_sources
 
@@ -36,7 +36,7 @@ _WEIGHT_HIT = _WEIGHT[0]
 _RUN = 48  # plays sorted by comparing all pairs before merging starts; 32 to 64 measured equal
 
 
-@kernel
+@bare_kernel
 def _sort_run(keys, codes, spare_keys, spare_codes, n):
     """Sort a short list: each key goes to the place that the number of smaller keys tells.
 
@@ -55,7 +55,7 @@ def _sort_run(keys, codes, spare_keys, spare_codes, n):
         codes[i] = spare_codes[i]
 
 
-@kernel
+@bare_kernel
 def _sort(keys, codes, spare_keys, spare_codes, n):
     """Sort the first n distinct keys upwards and their codes with them: short runs, then merges."""
     if n <= _RUN:
@@ -86,7 +86,7 @@ def _sort(keys, codes, spare_keys, spare_codes, n):
         width *= 2
 
 
-@kernel
+@bare_kernel
 def _sort_and_drop_equal(keys, codes, n):
     """Sort a short list, keep one play of each run of equal keys; returns how many are kept.
 
@@ -121,7 +121,7 @@ def _step_key(w, source, target):
     return key
 
 
-@kernel
+@bare_kernel
 def _open_field(w, own, landing, high, low, keys, codes, low_keys):
     """Two different dice, nobody on the bar, no bear-off within reach of the turn.
 
@@ -195,7 +195,7 @@ def _open_field(w, own, landing, high, low, keys, codes, low_keys):
     return n
 
 
-@kernel
+@bare_kernel
 def _any_field(w, own, landing, high, low, keys, codes):
     """Two different dice in any position: both orders, played out; may hold duplicates."""
     n = 0
@@ -245,7 +245,7 @@ def new_scratch():
     return np.empty((10, MAX_PLAYS), dtype=np.int64)
 
 
-@kernel
+@bare_kernel
 def find_codes(w, high, low, scratch):
     """Codes of all distinct legal plays, in lexicographic order of their afterstates.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from agent.checkpoint import save_net
 from agent.evaluator import Evaluator, cubeless_equity, load_evaluator, swap_sides
 from agent.net import NetConfig, ValueNet, ValueNetConfig
-from engine.board import BAR, START, Board, flip, has_contact, phase
+from engine.board import BAR, START, Board, borne_off, flip, has_contact, phase
 from engine.errors import PositionError
 from engine.features import (
     NUM_SLOTS_SEEN,
@@ -176,7 +176,7 @@ def test_choose_takes_the_best_of_all(name: str) -> None:
         assert equities[found[0]] >= equities.max() - CLOSE
 
 
-def test_of_equal_plays_the_first_is_taken() -> None:
+def test_of_equal_plays_the_one_with_most_checkers_off_is_taken_and_then_the_first() -> None:
     net = random_net(SMALL, np.random.default_rng(1))
     for array in all_arrays(net).values():
         array[:] = 0
@@ -186,11 +186,11 @@ def test_of_equal_plays_the_first_is_taken() -> None:
     for board, roll, after in zip(boards, rolls, blind.choose(boards, rolls), strict=True):
         rows = legal_afterstates(board, roll.tolist())
         equities = -cubeless_equity(blind.probabilities(flip(rows)))
-        best = int(np.argmax(equities))
-        ties += int((equities == equities[best]).sum() > 1)
-        assert after.tolist() == rows[best].tolist()
+        order = sorted(range(len(rows)), key=lambda i: (-equities[i], -borne_off(rows[i]), i))
+        ties += int((equities == equities[order[0]]).sum() > 1)
+        assert after.tolist() == rows[order[0]].tolist()
         ranked = blind.rank(board, roll.tolist())[0]
-        assert ranked.tolist() == rows[np.argsort(-equities, kind="stable")].tolist()
+        assert ranked.tolist() == rows[order].tolist()
     assert ties > 100
 
 

@@ -6,7 +6,7 @@ then the owner's and the opponent's borne-off checkers.
 
 import numpy as np
 
-from engine.compiled import inlined_kernel, kernel
+from engine.compiled import bare_kernel, inlined_kernel
 
 __all__ = [
     "CONTACT",
@@ -91,7 +91,7 @@ def board_kind(boards, i):
     return CONTACT if _in_contact(boards, i) else RACE
 
 
-@kernel
+@bare_kernel
 def finished_probs(boards, i, probs, row):
     """Write the exact outcome of a finished board to probs[row], for the side on roll."""
     won = boards[i, OWN_OFF] == 15

@@ -3,11 +3,15 @@
 A play changes a few slots of the board, so the first layer of an afterstate is its parent's plus
 the rows that changed ("efficiently updated", as in the NNUE nets of chess). For every changed
 (slot, count) the difference row, with the pairs towards the parent's other slots in it, is computed
-once per parent and kept; where two changed slots make a pair, the four rows that correct it are
-added. What follows are small dense layers.
+once per parent and kept, for all of its rolls; where two changed slots make a pair, the four rows
+that correct it are added. What follows are small dense layers.
 
 Perspective: a board is seen by the side on roll, before its roll, and so is its value. The
 afterstates of a mover are therefore evaluated as boards of his opponent.
+
+`weights` are `(2, 6)` float32, one row for each of two sides: what the five probabilities of that
+side on roll count, and a constant. Their sum is what the side is worth in a game in which plays are
+chosen by it. Rows are one another's mirror image where nothing tells the sides apart.
 """
 
 from collections import namedtuple
@@ -16,6 +20,7 @@ import numpy as np
 
 from agent.kernels.boards import (
     CONTACT,
+    FINISHED,
     OPP_OFF,
     OWN_OFF,
     RACE,
@@ -25,9 +30,9 @@ from agent.kernels.boards import (
     num_tail,
     see_board,
 )
-from agent.kernels.simd import add_rows, matrix_vector
+from agent.kernels.simd import add_rows, matrix_vector, sigmoids
 from engine.bits import lowest_bit
-from engine.compiled import inlined_kernel, kernel
+from engine.compiled import bare_kernel, inlined_kernel
 from engine.expert_inputs import contact_inputs
 from engine.features import PAIR_BASE, PAIR_CLIP, PAIR_REACH, PAIR_STATES, POINT_BASE, POINT_CLIP
 from engine.play_codes import code_num_steps, code_source, code_step_die
@@ -38,9 +43,12 @@ __all__ = [
     "boards_probs",
     "children_probs",
     "equity_of",
+    "evaluate_children",
     "first_layer_rows",
     "first_layers",
+    "money_weights",
     "new_work",
+    "set_parent",
 ]
 
 NetArrays = namedtuple("NetArrays", "points pairs bias w2 b2 w3 b3")
@@ -49,7 +57,8 @@ points (370, H), pairs (6615, H) or (0, H), bias (H,), w2 (T, H + F, K), b2 (T, 
 b3 (T, 5). A net without a second hidden layer has K = 5 and w3 (T, 0, 5)."""
 
 Work = namedtuple(
-    "Work", "seen boards kinds parent x_contact x_race rows delta stamp count hidden probs equity"
+    "Work",
+    "seen boards kinds parent x_contact x_race rows delta stamp state hidden logits probs equity",
 )
 """Scratch of one thread; see `new_work`."""
 
@@ -71,17 +80,39 @@ def new_work(contact: NetArrays, race: NetArrays, n_children: int) -> Work:
         np.zeros((3, 256), dtype=np.int64),
         np.zeros((28 * _STATES, width), dtype=np.float32),
         np.zeros(28 * _STATES, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.zeros((2, 256), dtype=np.float32),
+        np.zeros(2, dtype=np.int64),
+        np.zeros((1, 256), dtype=np.float32),
+        np.zeros((_CHUNK, 5), dtype=np.float32),
         np.zeros((n_children, 5), dtype=np.float32),
         np.zeros(n_children, dtype=np.float32),
     )
 
 
 @inlined_kernel
-def equity_of(probs, row):
-    """Cubeless money equity of one row of probabilities, for the side they belong to."""
-    return 2 * probs[row, 0] - 1 + probs[row, 1] + probs[row, 2] - probs[row, 3] - probs[row, 4]
+def money_weights():
+    """Weights of cubeless money play, the same for both sides; to be made once, it allocates."""
+    weights = np.empty((2, 6), dtype=np.float32)
+    for side in range(2):
+        weights[side, 0] = 2
+        weights[side, 1] = 1
+        weights[side, 2] = 1
+        weights[side, 3] = -1
+        weights[side, 4] = -1
+        weights[side, 5] = -1
+    return weights
+
+
+@inlined_kernel
+def equity_of(probs, row, weights, side):
+    """Equity of one row of probabilities of a side, for that side."""
+    return (
+        weights[side, 5]
+        + weights[side, 0] * probs[row, 0]
+        + weights[side, 1] * probs[row, 1]
+        + weights[side, 2] * probs[row, 2]
+        + weights[side, 3] * probs[row, 3]
+        + weights[side, 4] * probs[row, 4]
+    )
 
 
 @inlined_kernel
@@ -106,7 +137,7 @@ def _pair_row(slot, other, n, m):
     return PAIR_BASE[slot, other - slot] + state
 
 
-@kernel
+@bare_kernel
 def first_layer_rows(seen, i, with_pairs, point_rows, pair_rows):
     """Write the rows that board i of `seen` lights; returns how many of points and of pairs."""
     n_points = 0
@@ -128,7 +159,7 @@ def first_layer_rows(seen, i, with_pairs, point_rows, pair_rows):
     return n_points, n_pairs
 
 
-@kernel
+@bare_kernel
 def _first_layer(points, pairs, bias, seen, i, x, row, rows):
     """Pre-activations of board i of `seen` from all its rows, to x[row]."""
     for h in range(bias.shape[0]):
@@ -140,14 +171,14 @@ def _first_layer(points, pairs, bias, seen, i, x, row, rows):
         add_rows(x, row, pairs, rows[1], n_pairs, 0)
 
 
-@kernel
+@bare_kernel
 def first_layers(points, pairs, bias, seen, rows, x):
     """Pre-activations of boards `(B, 28)`, to the first columns of x; rows: of `new_work`."""
     for i in range(len(seen)):
         _first_layer(points, pairs, bias, seen, i, x, i, rows)
 
 
-@inlined_kernel
+@bare_kernel
 def _difference(points, pairs, seen, slot, n, delta, place, come, go):
     """Difference row: what the first layer gains when `slot` alone changes to count n."""
     old = seen[0, slot]
@@ -236,9 +267,12 @@ def _update(
         add_rows(x, i, pairs, come, n_come, n_go)
 
 
-@kernel
-def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, x, hidden, probs, first):
-    """Activation, dense layers and sigmoids of the boards of one kind among the first n."""
+@bare_kernel
+def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, x, hidden, logits):
+    """Activation and dense layers of the boards of one kind among the first n, to logits.
+
+    x: their pre-activations, `width` of them; expert inputs are written behind them.
+    """
     n_inputs = w2.shape[1]
     n_second = w2.shape[2]
     for i in range(n):
@@ -249,57 +283,50 @@ def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, x, hidden, probs, fir
         if n_inputs > width:
             contact_inputs(boards, i, x, i, width)
         tail = num_tail(boards, i, b2.shape[0])
-        for k in range(n_second):
-            hidden[0, k] = b2[tail, k]
-        matrix_vector(hidden, 0, w2, tail, x, i, n_inputs)
-        out = 0
-        if w3.shape[1]:
+        if w3.shape[1] == 0:
+            for k in range(5):
+                logits[i, k] = b2[tail, k]
+            matrix_vector(logits, i, w2, tail, x, i, n_inputs)
+        else:
+            for k in range(n_second):
+                hidden[0, k] = b2[tail, k]
+            matrix_vector(hidden, 0, w2, tail, x, i, n_inputs)
             for k in range(n_second):
                 hidden[0, k] = max(hidden[0, k], np.float32(0))
             for k in range(5):
-                hidden[1, k] = b3[tail, k]
-            matrix_vector(hidden, 1, w3, tail, hidden, 0, n_second)
-            out = 1
-        for k in range(5):
-            probs[first + i, k] = np.float32(1) / (np.float32(1) + np.exp(-hidden[out, k]))
-        mask_probs(boards, i, kind == CONTACT, probs, first + i)
+                logits[i, k] = b3[tail, k]
+            matrix_vector(logits, i, w3, tail, hidden, 0, n_second)
 
 
-@kernel
-def _layers_of_both(contact, race, n, work, probs, first):
-    boards = work.boards
-    kinds = work.kinds
-    hidden = work.hidden
+@inlined_kernel
+def _finish(contact, race, n, boards, kinds, x_contact, x_race, hidden, logits, probs, first):
+    """From pre-activations of n boards to their probabilities, in probs[first:]."""
     c = contact
     width = c.bias.shape[0]
-    _layers(
-        c.w2,
-        c.b2,
-        c.w3,
-        c.b3,
-        boards,
-        kinds,
-        CONTACT,
-        n,
-        width,
-        work.x_contact,
-        hidden,
-        probs,
-        first,
-    )
+    _layers(c.w2, c.b2, c.w3, c.b3, boards, kinds, CONTACT, n, width, x_contact, hidden, logits)
     r = race
     width = r.bias.shape[0]
-    _layers(
-        r.w2, r.b2, r.w3, r.b3, boards, kinds, RACE, n, width, work.x_race, hidden, probs, first
-    )
+    _layers(r.w2, r.b2, r.w3, r.b3, boards, kinds, RACE, n, width, x_race, hidden, logits)
+    sigmoids(logits, 5 * n)
+    for i in range(n):
+        if kinds[i] == FINISHED:
+            finished_probs(boards, i, probs, first + i)
+        else:
+            for k in range(5):
+                probs[first + i, k] = logits[i, k]
+            mask_probs(boards, i, kinds[i] == CONTACT, probs, first + i)
 
 
-@kernel
+@bare_kernel
 def boards_probs(contact, race, boards, work, probs):
     """Probabilities `(B, 5)` of `(B, 26)` boards of any phase, each for its side on roll."""
     seen = work.boards
     kinds = work.kinds
     rows = work.rows
+    x_contact = work.x_contact
+    x_race = work.x_race
+    hidden = work.hidden
+    logits = work.logits
     for first in range(0, len(boards), _CHUNK):
         n = min(_CHUNK, len(boards) - first)
         for i in range(n):
@@ -307,13 +334,11 @@ def boards_probs(contact, race, boards, work, probs):
             kinds[i] = board_kind(seen, i)
             if kinds[i] == CONTACT:
                 _first_layer(
-                    contact.points, contact.pairs, contact.bias, seen, i, work.x_contact, i, rows
+                    contact.points, contact.pairs, contact.bias, seen, i, x_contact, i, rows
                 )
             elif kinds[i] == RACE:
-                _first_layer(race.points, race.pairs, race.bias, seen, i, work.x_race, i, rows)
-            else:
-                finished_probs(seen, i, probs, first + i)
-        _layers_of_both(contact, race, n, work, probs, first)
+                _first_layer(race.points, race.pairs, race.bias, seen, i, x_race, i, rows)
+        _finish(contact, race, n, seen, kinds, x_contact, x_race, hidden, logits, probs, first)
 
 
 @inlined_kernel
@@ -344,13 +369,35 @@ def _play_seen_by_opponent(boards, i, code, high, low):
     return touched
 
 
-@kernel
-def children_probs(contact, race, w, codes, n, high, low, work):
-    """Evaluate the afterstates of a mover; returns the number of his best one, the first of equals.
+@inlined_kernel
+def set_parent(w, seen, state):
+    """Set the board whose plays `evaluate_children` values next: `(26,)` int64, seen by the mover.
 
-    w: `(26,)` int64 board seen by the mover; codes: his n plays. work.probs[i] are the
-    probabilities of afterstate i for the *opponent*, who is on roll there; work.equity[i] is its
-    equity for the *mover*.
+    seen, state: of the scratch that will be used.
+    """
+    own = 0
+    opponent = 0
+    for slot in range(1, 25):
+        m = -w[25 - slot]
+        seen[0, slot] = m
+        own += max(m, 0)
+        opponent += max(-m, 0)
+    seen[0, 0] = w[25]
+    seen[0, 25] = w[0]
+    seen[0, OWN_OFF] = 15 - own - w[0]
+    seen[0, OPP_OFF] = 15 - opponent - w[25]
+    state[0] += 1  # the stamp of the difference rows that belong to this parent
+    state[1] = 0  # whether its pre-activations are known
+
+
+@bare_kernel
+def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
+    """Evaluate plays of the parent set; returns the number of the best one.
+
+    codes: the mover's first n plays of a roll; side: row of `weights` of his *opponent*, who is on
+    roll after them. work.probs[i] are the probabilities of afterstate i for the opponent;
+    work.equity[i] is its equity for the *mover*. Of equals the one with more checkers off is best,
+    then the first.
     """
     seen = work.seen  # the parent, seen by the opponent
     boards = work.boards
@@ -364,25 +411,16 @@ def children_probs(contact, race, w, codes, n, high, low, work):
     x_race = work.x_race
     delta = work.delta
     stamp = work.stamp
+    state = work.state
+    hidden = work.hidden
+    logits = work.logits
     rows = work.rows
     places = rows[0]
     come = rows[1]
     go = rows[2]
-    own = 0
-    opponent = 0
-    for slot in range(1, 25):
-        m = -w[25 - slot]
-        seen[0, slot] = m
-        own += max(m, 0)
-        opponent += max(-m, 0)
-    seen[0, 0] = w[25]
-    seen[0, 25] = w[0]
-    seen[0, OWN_OFF] = 15 - own - w[0]
-    seen[0, OPP_OFF] = 15 - opponent - w[25]
-    work.count[0] += 1
-    now = work.count[0]
-    parent_known = False
+    now = state[0]
     best = 0
+    best_off = 0
     for first in range(0, n, _CHUNK):
         m = min(_CHUNK, n - first)
         for i in range(m):
@@ -391,9 +429,9 @@ def children_probs(contact, race, w, codes, n, high, low, work):
             touched = _play_seen_by_opponent(boards, i, codes[first + i], high, low)
             kinds[i] = board_kind(boards, i)
             if kinds[i] == CONTACT:
-                if not parent_known:
+                if not state[1]:
                     _first_layer(points, pairs, contact.bias, seen, 0, parent, 0, rows)
-                    parent_known = True
+                    state[1] = 1
                 _update(
                     points,
                     pairs,
@@ -412,11 +450,25 @@ def children_probs(contact, race, w, codes, n, high, low, work):
                 )
             elif kinds[i] == RACE:
                 _first_layer(race.points, race.pairs, race.bias, boards, i, x_race, i, rows)
-            else:
-                finished_probs(boards, i, probs, first + i)
-        _layers_of_both(contact, race, m, work, probs, first)
-        for i in range(first, first + m):
-            equity[i] = -equity_of(probs, i)
-            if equity[i] > equity[best]:
-                best = i
+        _finish(contact, race, m, boards, kinds, x_contact, x_race, hidden, logits, probs, first)
+        for i in range(m):
+            row = first + i
+            equity[row] = -equity_of(probs, row, weights, side)
+            if (
+                row == 0
+                or equity[row] > equity[best]
+                or (equity[row] == equity[best] and boards[i, OPP_OFF] > best_off)
+            ):
+                best = row
+                best_off = boards[i, OPP_OFF]
     return best
+
+
+@bare_kernel
+def children_probs(contact, race, w, codes, n, high, low, weights, side, work):
+    """Evaluate the n plays of one roll; returns the number of the best, as `evaluate_children`.
+
+    w: `(26,)` int64 board seen by the mover; side: row of `weights` of his opponent.
+    """
+    set_parent(w, work.seen, work.state)
+    return evaluate_children(contact, race, codes, n, high, low, weights, side, work)

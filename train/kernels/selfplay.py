@@ -6,7 +6,7 @@ best afterstate, seen by the side on roll *there*. A random opening is not recor
 
 import numpy as np
 
-from agent.kernels.value import boards_probs, children_probs
+from agent.kernels.value import boards_probs, children_probs, money_weights
 from engine.compiled import inlined_kernel, kernel
 from engine.dice_stream import next_below, next_die, next_uniform
 from engine.play_codes import apply_code
@@ -75,6 +75,8 @@ def play_games(
     """
     w = np.empty(26, dtype=np.int64)
     flipped = np.empty((1, 26), dtype=np.int64)
+    weights = money_weights()
+    codes = scratch[1]
     row = ends[first_game - 1] if first_game > 0 else 0
     game = first_game
     while game < len(states) and row + MAX_PLIES <= len(boards):
@@ -96,7 +98,7 @@ def play_games(
             n = find_codes(w, high, low, scratch)
             if ply < opening:
                 if n > 0:
-                    code = scratch[1, next_below(states, game, n)]
+                    code = codes[next_below(states, game, n)]
                     apply_code(w, code, high, low)
                     if _has_won(w):
                         break
@@ -106,7 +108,7 @@ def play_games(
                 boards[row, slot] = w[slot]
             best = 0
             if n > 0:
-                best = children_probs(contact, race, w, scratch[1], n, high, low, work)
+                best = children_probs(contact, race, w, codes, n, high, low, weights, 0, work)
             else:
                 _value_of_pass(contact, race, w, flipped, work)
             for k in range(5):
@@ -119,7 +121,7 @@ def play_games(
                     best = chosen
             row += 1
             if n > 0:
-                apply_code(w, scratch[1, best], high, low)
+                apply_code(w, codes[best], high, low)
             if _has_won(w):
                 break
             _flip(w)
@@ -137,6 +139,8 @@ def expected_values(contact, race, boards, chosen, work, scratch, targets):
     """
     w = np.empty(26, dtype=np.int64)
     flipped = np.empty((1, 26), dtype=np.int64)
+    weights = money_weights()
+    codes = scratch[1]
     for i in range(len(chosen)):
         row = chosen[i]
         for slot in range(26):
@@ -152,7 +156,7 @@ def expected_values(contact, race, boards, chosen, work, scratch, targets):
                 n = find_codes(w, high, low, scratch)
                 best = 0
                 if n > 0:
-                    best = children_probs(contact, race, w, scratch[1], n, high, low, work)
+                    best = children_probs(contact, race, w, codes, n, high, low, weights, 0, work)
                 else:
                     _value_of_pass(contact, race, w, flipped, work)
                 probs = work.probs

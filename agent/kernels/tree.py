@@ -1,0 +1,207 @@
+"""Values of positions at a depth: means over the rolls, down a tree of chance.
+
+The value of a position at depth d is the mean over the 21 rolls, by their weights, of the value at
+depth d - 1 of the position after the play that the net takes without looking further, as GNU
+Backgammon counts plies. At depth 0 it is the net's, of a finished game its result.
+
+The tree is walked depth first, a level of buffers for each depth. Values stand in rows of five
+probabilities of the side on roll.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from agent.kernels.cache import DEPTH_BITS, find_value, new_cache, place_of_entry, store_value
+from agent.kernels.replies import Room, best_replies
+from agent.kernels.value import NetArrays, new_work
+from engine.compiled import bare_kernel, inlined_kernel
+from engine.dice import ROLL_WEIGHTS, ROLLS
+from engine.play_codes import MAX_PLAYS, apply_code
+
+__all__ = ["MAX_DEPTH", "Tree", "means_of_rolls", "new_room", "roll_values"]
+
+MAX_DEPTH = 6
+"""Deepest look ahead; a depth takes about twenty times as long as the one before."""
+
+Tree = namedtuple(
+    "Tree",
+    "scratch boards next places keys codes probs rows",
+)
+"""Buffers of one thread; see `_new_tree`."""
+
+
+def new_room(
+    contact: NetArrays,
+    race: NetArrays,
+    small_contact: NetArrays,
+    small_race: NetArrays,
+    cache_bytes: int,
+    width: int,
+) -> Room:
+    """Everything that one thread needs, for these nets and values of `width` numbers."""
+    return Room(
+        _new_tree(width),
+        new_cache(cache_bytes, width),
+        new_work(contact, race, MAX_PLAYS),
+        new_work(small_contact, small_race, MAX_PLAYS),
+    )
+
+
+def _new_tree(width: int) -> Tree:
+    levels = MAX_DEPTH + 1
+    return Tree(
+        np.empty((10, MAX_PLAYS), dtype=np.int64),
+        np.zeros((levels, 26), dtype=np.int64),
+        np.zeros(levels, dtype=np.int64),
+        np.zeros(levels, dtype=np.int64),
+        np.zeros((levels, 2), dtype=np.int64),
+        np.zeros((levels, 21), dtype=np.int64),
+        np.zeros((levels, 21, 5), dtype=np.float32),
+        np.zeros((levels, 21, width), dtype=np.float32),
+    )
+
+
+@bare_kernel
+def mean_of_rolls(rows, level, value, row):
+    """Mean of the 21 rows of a level, each for the other side, to value[row] for this side.
+
+    rows: (L, 21, K) float32, value: (B, K) float32.
+    """
+    win = 0.0
+    win_gammon = 0.0
+    win_bg = 0.0
+    lose_gammon = 0.0
+    lose_bg = 0.0
+    for roll in range(21):
+        weight = ROLL_WEIGHTS[roll]
+        win += weight * np.float64(rows[level, roll, 0])
+        lose_gammon += weight * np.float64(rows[level, roll, 1])
+        lose_bg += weight * np.float64(rows[level, roll, 2])
+        win_gammon += weight * np.float64(rows[level, roll, 3])
+        win_bg += weight * np.float64(rows[level, roll, 4])
+    value[row, 0] = 1 - win / 36
+    value[row, 1] = win_gammon / 36
+    value[row, 2] = win_bg / 36
+    value[row, 3] = lose_gammon / 36
+    value[row, 4] = lose_bg / 36
+    # Rounding must not put a gammon above a win.
+    value[row, 1] = min(value[row, 1], value[row, 0])
+    value[row, 2] = min(value[row, 2], value[row, 1])
+    value[row, 3] = min(value[row, 3], 1 - value[row, 0])
+    value[row, 4] = min(value[row, 4], value[row, 3])
+
+
+@bare_kernel
+def means_of_rolls(rows, values):
+    """`mean_of_rolls` of many positions: rows (B, 21, K) to values (B, K)."""
+    for i in range(len(rows)):
+        mean_of_rolls(rows, i, values, i)
+
+
+@inlined_kernel
+def _play_and_flip(boards, level, code, high, low):
+    """Board of the next level: after a play of this one, seen by the other side."""
+    w = boards[level + 1]
+    for slot in range(26):
+        w[slot] = boards[level, slot]
+    apply_code(w, code, high, low)
+    for slot in range(1, 13):
+        other = w[25 - slot]
+        w[25 - slot] = -w[slot]
+        w[slot] = -other
+    bar = w[0]
+    w[0] = w[25]
+    w[25] = bar
+
+
+@inlined_kernel
+def _is_finished(boards, level):
+    own = np.int64(boards[level, 25])
+    opponent = np.int64(boards[level, 0])
+    for slot in range(1, 25):
+        own += max(boards[level, slot], 0)
+        opponent += max(-boards[level, slot], 0)
+    return own == 0 or opponent == 0
+
+
+@inlined_kernel
+def _tag(nets, side, level, depth):
+    """What a value at a level depends on besides the position: the search, side and depth."""
+    side_there = (side ^ (level & 1)) * nets.two_sided
+    return ((nets.generation << 1 | side_there) << DEPTH_BITS) | (depth - level)
+
+
+@bare_kernel
+def roll_values(nets, room, board, side, depth, first, last, out, row):
+    """Values of a position after rolls first to last - 1 and the plays chosen there.
+
+    board: `(26,)` int8, a running game with `side`, 0 or 1, on roll; depth: of its value, from 1 to
+    MAX_DEPTH. Written are out[row, first:last], for the other side, on roll then; out: `(B, 21, K)`
+    float32. `means_of_rolls` gives the value.
+    """
+    tree = room.tree
+    cache = room.cache
+    boards = tree.boards
+    next_roll = tree.next
+    codes = tree.codes
+    probs = tree.probs
+    rows = tree.rows
+    keys = tree.keys
+    for slot in range(26):
+        boards[0, slot] = board[slot]
+    level = 0
+    next_roll[0] = first
+    entered = True
+    while True:
+        end = last if level == 0 else 21
+        if entered:
+            start = next_roll[level]
+            best_replies(nets, room, boards, level, side ^ (level & 1), start, end, codes, probs)
+            entered = False
+        roll = next_roll[level]
+        if roll == end:
+            if level == 0:
+                break
+            level -= 1
+            roll = next_roll[level]
+            mean_of_rolls(rows, level + 1, rows[level], roll)
+            store_value(
+                cache.keys,
+                cache.tags,
+                cache.values,
+                tree.places[level + 1],
+                keys[level + 1],
+                _tag(nets, side, level + 1, depth),
+                rows[level],
+                roll,
+            )
+            next_roll[level] = roll + 1
+            continue
+        known = level + 1 == depth
+        if not known:
+            high = np.int64(ROLLS[roll, 0])
+            low = np.int64(ROLLS[roll, 1])
+            _play_and_flip(boards, level, codes[level, roll], high, low)
+            known = _is_finished(boards, level + 1)
+        if known:
+            for k in range(5):
+                rows[level, roll, k] = probs[level, roll, k]
+            next_roll[level] = roll + 1
+            continue
+        key = keys[level + 1]
+        place = place_of_entry(cache.keys, boards, level + 1, key)
+        tag = _tag(nets, side, level + 1, depth)
+        where = find_value(cache.keys, cache.tags, cache.counts, place, key, tag)
+        if where >= 0:
+            for k in range(rows.shape[2]):
+                rows[level, roll, k] = cache.values[where, k]
+            next_roll[level] = roll + 1
+            continue
+        tree.places[level + 1] = place
+        level += 1
+        next_roll[level] = 0
+        entered = True
+    for roll in range(first, last):
+        for k in range(rows.shape[2]):
+            out[row, roll, k] = rows[0, roll, k]
