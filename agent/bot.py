@@ -1,8 +1,8 @@
 """One interface for every player, and the texts that name them.
 
 A bot is named by `random`, `pip-greedy`, `pubeval`, `net` (the net that nardi brings) or
-`net:FILE`, and may say how many further rolls it looks at, as gnubg counts them: `net@0`. Search is
-not there yet, so `@0`, which is also meant without it, is the only depth.
+`net:FILE`. A net may say how many further rolls it looks at, as GNU Backgammon counts them, such as
+`net@2`; `@0` is also meant without it.
 """
 
 import re
@@ -24,6 +24,7 @@ from engine.variant import variant_of
 
 if TYPE_CHECKING:
     from agent.evaluator import Evaluator
+    from agent.search import Searcher
 
 __all__ = [
     "BOT_TEXTS",
@@ -31,6 +32,7 @@ __all__ = [
     "Bot",
     "FloatArray",
     "NetBot",
+    "SearchBot",
     "always",
     "best_rows",
     "load_bot",
@@ -40,7 +42,7 @@ FloatArray = NDArray[np.float64]
 Probs = NDArray[np.float32]
 
 BOT_TEXTS = ("random", "pip-greedy", "pubeval", "net", "net:FILE")
-"""The texts that `load_bot` knows; each may be followed by `@0`."""
+"""The texts that `load_bot` knows; a net may be followed by its depth, such as `@2`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,10 +210,41 @@ class NetBot(Bot):
         return self._evaluator.net.checksum()
 
 
+class SearchBot(Bot):
+    """A net that looks ahead."""
+
+    has_probabilities = True
+
+    def __init__(
+        self, name: str, searcher: "Searcher", ply: int, rules: Rules = INTERNATIONAL
+    ) -> None:
+        from agent.ranking import check_scoring
+        from agent.search import check_ply
+
+        super().__init__(name, rules)
+        check_scoring(rules)
+        self._searcher = searcher
+        self._ply = check_ply(ply)
+
+    def choose(
+        self, boards: Board, rolls: NDArray[np.int8], draws: FloatArray | None = None
+    ) -> Board:
+        return self._searcher.choose(boards, rolls, self._ply, self.rules)
+
+    def probabilities(self, boards: Board) -> Probs:
+        return self._searcher.probabilities(boards, self._ply, self.rules)
+
+    def evaluations(self) -> int:
+        return self._searcher.evaluations()
+
+    def fingerprint(self) -> str:
+        return f"{self._searcher.fingerprint()} ply {self._ply}"
+
+
 def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:
     """The bot that a text names, playing by these rules; its `name` is the text.
 
-    Raises ConfigError for an unknown text or a depth that is not there yet, and what reading the
+    Raises ConfigError for an unknown text or a depth that cannot be searched, and what reading the
     net's file raises.
     """
     from agent.baselines import PipGreedyBot, PubevalBot, RandomBot
@@ -228,14 +261,20 @@ def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:
     is_net = kind == "net" or (kind.startswith("net:") and kind != "net:")
     if kind not in baselines and not is_net:
         raise ConfigError(
-            f"unknown bot '{text}'; known: {', '.join(BOT_TEXTS)}, each with an optional depth such"
-            " as net@0"
+            f"unknown bot '{text}'; known: {', '.join(BOT_TEXTS)}, the nets with an optional depth"
+            " such as net@2"
         )
-    if depth > 0:
-        raise ConfigError(f"bot '{text}' looks ahead: search comes later; accepted: {kind}@0")
     if kind in baselines:
+        if depth > 0:
+            raise ConfigError(f"bot '{text}': {kind} cannot look ahead; accepted: {kind}")
         return baselines[kind](name, rules)
     path = Path(kind.removeprefix("net:")) if kind.startswith("net:") else None
     from agent.evaluator import load_evaluator
 
-    return NetBot(name, load_evaluator(path), rules)
+    evaluator = load_evaluator(path)
+    if depth == 0:
+        return NetBot(name, evaluator, rules)
+    from agent.checkpoint import load_sorter
+    from agent.search import Searcher
+
+    return SearchBot(name, Searcher(evaluator, load_sorter()), depth, rules)

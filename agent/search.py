@@ -9,6 +9,7 @@ at the opponent's replies to all his rolls.
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -25,11 +26,11 @@ from agent.ranking import RankedPlay, check_scoring
 from engine.board import NUM_CHECKERS, Board, IntArray, borne_off, opp_borne_off
 from engine.dice import check_roll
 from engine.errors import ConfigError
-from engine.moves import bans_of, check_batch, check_running, legal_plays
+from engine.moves import bans, check_batch, check_running, legal_plays
 from engine.rules import INTERNATIONAL, Rules
 from engine.variant import variant_of
 
-__all__ = ["DEFAULT_CACHE_BYTES", "MAX_DEPTH", "Searcher", "check_ply"]
+__all__ = ["DEFAULT_CACHE_BYTES", "MAX_DEPTH", "CacheCounts", "Searcher", "check_ply"]
 
 DEFAULT_CACHE_BYTES: Final = 64 << 20
 """Memory of the evaluation caches of all threads of a searcher together."""
@@ -47,6 +48,16 @@ def check_ply(ply: int) -> int:
     if isinstance(ply, bool) or not isinstance(ply, int) or not 0 <= ply <= MAX_DEPTH:
         raise ConfigError(f"ply '{ply}' does not fit; accepted: 0 to {MAX_DEPTH}")
     return ply
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheCounts:
+    """What became of the evaluation caches of a searcher."""
+
+    lookups: int
+    hits: int
+    n_bytes: int
+    """Memory of the entries, used or not."""
 
 
 class Searcher:
@@ -173,6 +184,24 @@ class Searcher:
             for i in candidates.order()
         ]
 
+    def cache_counts(self) -> CacheCounts:
+        """How often values were looked up so far, and found, in all caches."""
+        caches = [room.cache for room in self._rooms]
+        return CacheCounts(
+            lookups=sum(int(c.counts[0]) for c in caches),
+            hits=sum(int(c.counts[1]) for c in caches),
+            n_bytes=sum(a.nbytes for c in caches for a in (c.keys, c.tags, c.values)),
+        )
+
+    def evaluations(self) -> int:
+        """Positions valued by the net so far, those of the sorter not counted."""
+        return self.evaluator.n_evaluated + sum(int(room.cache.counts[2]) for room in self._rooms)
+
+    def fingerprint(self) -> str:
+        """Text that is another one for nets or settings by which values would be others."""
+        sorter = f"{self._small.checksum()} {self._keep} {self._window}" if self._keep else "none"
+        return f"{self.evaluator.net.checksum()} sorter {sorter}"
+
     def _nets(self, rules: Rules) -> Nets:
         """The nets with what else values depend on."""
         check_scoring(rules)
@@ -180,7 +209,7 @@ class Searcher:
         weights = np.array([[2, 1, 1, -1, -1, -1]] * 2, dtype=np.float32)
         if rules.scoring == "oin_mars_12":
             weights[:, [2, 4]] = 0
-        ban_hide, bear_off_ban = bans_of(rules)
+        ban_hide, bear_off_ban = bans(rules)
         kind = (weights.tobytes(), ban_hide, bear_off_ban)
         with self._lock:
             generation = self._generations.setdefault(kind, len(self._generations) + 1)
@@ -218,11 +247,13 @@ def _run_in(room: Room, tasks: Iterable[Task]) -> None:
 def _find(
     nets: Nets, room: Room, board: Board, roll: tuple[int, int]
 ) -> tuple[Board, FloatArray, IntArray]:
-    bans = nets.ban_hide, nets.bear_off_ban
+    forbidden = nets.ban_hide, nets.bear_off_ban
     scratch = room.tree.scratch
-    return find_candidates(
-        nets.contact, nets.race, room.work, scratch, board, roll, bans, nets.weights
+    found = find_candidates(
+        nets.contact, nets.race, room.work, scratch, board, roll, forbidden, nets.weights
     )
+    room.cache.counts[2] += len(found[0])
+    return found
 
 
 def _look(run: Run, nets: Nets, side: int, boards: Board, depth: int) -> FloatArray:

@@ -37,11 +37,7 @@ from engine.variant import variant_of
 __all__ = [
     "Steps",
     "TurnContext",
-<<<<<<< HEAD
     "bans",
-=======
-    "bans_of",
->>>>>>> eba95b2 (Search, first form: values at a depth by compiled means over the rolls; kernels that count no references)
     "legal_afterstates",
     "legal_afterstates_batch",
     "legal_plays",
@@ -67,13 +63,8 @@ class TurnContext:
     """The first roll of the player who moved first, for the second player's first turn."""
 
 
-<<<<<<< HEAD
 def bans(rules: Rules) -> tuple[bool, int]:
     """The two bans as the kernels take them: of hit and hide, and of bearing off after a hit."""
-=======
-def bans_of(rules: Rules) -> tuple[bool, int]:
-    """The switches that forbid plays, as the kernels take them: ban_hide and bear_off_ban."""
->>>>>>> eba95b2 (Search, first form: values at a depth by compiled means over the rolls; kernels that count no references)
     return rules.hit_and_hide == "ban", _BEAR_OFF_BANS[rules.hit_then_bear_off]
 
 
@@ -111,11 +102,7 @@ def legal_plays(
     """
     b = check_running(board)
     die_a, die_b = check_roll(roll)
-<<<<<<< HEAD
     afterstates, codes = variant_of(rules).plays_of_one(b, die_a, die_b, *bans(rules))
-=======
-    afterstates, codes = variant_of(rules).plays_of_one(b, die_a, die_b, *bans_of(rules))
->>>>>>> eba95b2 (Search, first form: values at a depth by compiled means over the rolls; kernels that count no references)
     if len(afterstates) == 0:
         return b[np.newaxis, :], [()]
     high, low = max(die_a, die_b), min(die_a, die_b)
@@ -142,11 +129,7 @@ def legal_afterstates_batch(
     PositionError that names the first row at fault.
     """
     many, faces = check_batch(boards, rolls)
-<<<<<<< HEAD
     ban_hide, bear_off_ban = bans(rules)
-=======
-    ban_hide, bear_off_ban = bans_of(rules)
->>>>>>> eba95b2 (Search, first form: values at a depth by compiled means over the rolls; kernels that count no references)
     plays_of_many = variant_of(rules).plays_of_many
     # Allocated here and not in compiled code: numpy asks for huge pages, and fresh small ones took
     # a third of the time.

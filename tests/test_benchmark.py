@@ -246,7 +246,7 @@ def test_games_given_up_are_told(capsys: Capture, monkeypatch: pytest.MonkeyPatc
         (["pubeval", "random", "--seed", "-1"], "seed '-1'"),
         (["pubeval", "random", "--workers", "0"], "workers '0'"),
         (["pubeval", "wildbg"], "unknown bot 'wildbg'; known: random, pip-greedy"),
-        (["net@2", "random"], "bot 'net@2' looks ahead: search comes later"),
+        (["pubeval@2", "random"], "bot 'pubeval@2': pubeval cannot look ahead"),
         (["pubeval", "random", "--rules", "nonsense"], "unknown rules 'nonsense'"),
         (["pubeval", "random", "--until-width", "0"], "width '0.0'; accepted"),
         (["pubeval", "random", "--no-luck", "--luck-net", "x"], "--luck-net does not go with"),

@@ -58,9 +58,9 @@ def test_unknown_texts(text: str) -> None:
     assert all(known in message for known in BOT_TEXTS)
 
 
-@pytest.mark.parametrize("text", ["random@1", "pubeval@2", "net@2", "net:some/file@3"])
-def test_depth_comes_later(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"search comes later; accepted: .*@0"):
+@pytest.mark.parametrize("text", ["random@1", "pubeval@2", "pip-greedy@1"])
+def test_depth_is_for_nets(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"cannot look ahead; accepted: \S+$"):
         load_bot(text)
 
 

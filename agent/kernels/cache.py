@@ -16,7 +16,8 @@ __all__ = ["Cache", "find_value", "new_cache", "place_of_entry", "store_value"]
 
 Cache = namedtuple("Cache", "keys tags values counts")
 """keys (2 * B, 2) int64: both halves of the position; tags (2 * B,) int64, 0 = empty; values
-(2 * B, K) float32; counts (2,) int64: look-ups and hits. B, the number of buckets, is a power of 2.
+(2 * B, K) float32; counts (3,) int64: look-ups, hits, and plays valued by the net. B, the number of
+buckets, is a power of 2.
 """
 
 _MIX_A = -7046029254386353131  # odd numbers with well mixed bits
@@ -36,7 +37,7 @@ def new_cache(n_bytes: int, width: int) -> Cache:
         np.zeros((2 * buckets, 2), dtype=np.int64),
         np.zeros(2 * buckets, dtype=np.int64),
         np.zeros((2 * buckets, width), dtype=np.float32),
-        np.zeros(2, dtype=np.int64),
+        np.zeros(3, dtype=np.int64),
     )
 
 

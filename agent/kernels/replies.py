@@ -120,6 +120,7 @@ def best_replies(nets, room, boards, level, side, first, last, codes, probs):
                 small_work,
             )
             n = _keep_best(found, small_work.equity, n, nets.keep, nets.window)
+        room.cache.counts[2] += n
         best = evaluate_children(
             nets.contact, nets.race, found, n, high, low, nets.weights, 1 - side, work
         )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from agent.kernels.value import boards_probs, children_probs
+from agent.kernels.value import boards_probs, children_probs, money_weights
 from engine.compiled import inlined_kernel, kernel
 from engine.house_moves import find_house_plays, may_bite
 from engine.play_codes import MAX_PLAYS, code_num_steps, code_source, code_step_die
@@ -96,6 +96,7 @@ def _value_of_roll(
     n_likely,
     likely,
     scores,
+    weights,
     work,
     scratch,
 ):
@@ -117,9 +118,9 @@ def _value_of_roll(
     if n > n_likely:
         _pick_likely(w, after, scratch[1], n, high, low, tables, n_likely, likely, scores)
         n = n_likely
-        children_probs(contact, race, w, likely, n, high, low, work)
+        children_probs(contact, race, w, likely, n, high, low, weights, 0, work)
     else:
-        children_probs(contact, race, w, scratch[1], n, high, low, work)
+        children_probs(contact, race, w, scratch[1], n, high, low, weights, 0, work)
     best = -4.0
     for i in range(n):
         best = max(best, _mover_equity(work.probs, i, bg_weight))
@@ -156,6 +157,7 @@ def lucks_of_rolls(
     flipped = np.empty((1, 26), dtype=np.int64)
     likely = np.empty(n_likely, dtype=np.int64)
     scores = np.empty(MAX_PLAYS, dtype=np.int64)
+    weights = money_weights()  # which play is best is judged by bg_weight, not by these
     for i in range(len(boards)):
         for slot in range(26):
             w[slot] = boards[i, slot]
@@ -185,6 +187,7 @@ def lucks_of_rolls(
                     n_likely,
                     likely,
                     scores,
+                    weights,
                     work,
                     scratch,
                 )
