@@ -253,7 +253,7 @@ def test_of_equal_plays_the_one_with_more_checkers_off_comes_first() -> None:
     blind = Searcher(Evaluator(net))
     for ply in (0, 1):
         ranked = blind.rank(board, (4, 2), ply)
-        assert ranked[0].equity == ranked[1].equity == 1
+        assert ranked[0].equity == ranked[1].equity == (-1) ** ply
         assert [int(borne_off(play.afterstate) - borne_off(board)) for play in ranked] == [2, 1]
 
 
