@@ -11,14 +11,15 @@ How a search uses this, for a node with `side` on roll:
     inside    nd[s] = mean over the rolls of -best child's value of state s (seen by the other side)
               then `combine`
 
-`nd` is the value if this side does not double now, `combine` gives the one if it may.
+`nd` is the value if this side does not double now, `combine` gives the one if it may. Call them
+from a bare kernel: where arrays are counted, each `table.…` costs more than the arithmetic.
 """
 
 from collections import namedtuple
 
 import numpy as np
 
-from engine.compiled import inlined_kernel, kernel
+from engine.compiled import bare_kernel, inlined_kernel
 
 __all__ = [
     "BEAVERED",
@@ -32,13 +33,11 @@ __all__ = [
     "WIN_1",
     "CubeTable",
     "combine",
-    "combine_of_arrays",
     "combine_rows",
     "cube_efficiency",
     "cubeful_rows",
     "doubled_value",
     "new_cube_work",
-    "static_of_arrays",
     "static_values",
 ]
 
@@ -194,33 +193,6 @@ def _state_value(payoff, n_rows, n_levels, side, r, n, owner, win, efficiency, w
 
 
 @inlined_kernel
-def static_of_arrays(
-    payoff,
-    plan,
-    n_rows,
-    n_levels,
-    n_states,
-    ratio,
-    side,
-    probs,
-    row,
-    efficiency,
-    work,
-    out,
-    out_row,
-):
-    """`static_values` of arrays taken out of the table once: in a loop a third quicker."""
-    _see_payoffs(payoff, n_rows, side, probs, row, work)
-    _see_cash_points(payoff, n_rows, n_levels, ratio, side, work)
-    win = np.float64(probs[row, 0])
-    for s in range(n_states):
-        r, n, owner = plan[s, ROW], plan[s, LEVEL], plan[s, OWNER]
-        out[out_row, s] = _state_value(
-            payoff, n_rows, n_levels, side, r, n, owner, win, efficiency, work
-        )
-
-
-@inlined_kernel
 def static_values(table, side, probs, row, efficiency, work, out, out_row):
     """Values of all states for `side`, on roll, without a look ahead and without doubling now.
 
@@ -228,34 +200,15 @@ def static_values(table, side, probs, row, efficiency, work, out, out_row):
     work: of `new_cube_work`. Nothing is checked.
     """
     payoff, plan = table.payoff, table.plan
-    n_rows, n_levels, n_states, ratio = table.rows, table.levels, table.states, table.ratio
-    static_of_arrays(
-        payoff,
-        plan,
-        n_rows,
-        n_levels,
-        n_states,
-        ratio,
-        side,
-        probs,
-        row,
-        efficiency,
-        work,
-        out,
-        out_row,
-    )
-
-
-@inlined_kernel
-def _doubled(payoff, plan, n_rows, n_states, side, s, nd, row):
-    """`doubled_value` of arrays already taken out of the table."""
-    i = side * n_states + s
-    taken, beaver = plan[i, DOUBLED], plan[i, BEAVERED]
-    value = nd[row, taken]
-    if beaver >= 0:
-        declined = payoff[side * n_rows + plan[taken, ROW], LOSE_1]
-        value = min(value, max(nd[row, beaver], declined))
-    return value
+    n_rows, n_levels = table.rows, table.levels
+    _see_payoffs(payoff, n_rows, side, probs, row, work)
+    _see_cash_points(payoff, n_rows, n_levels, table.ratio, side, work)
+    win = np.float64(probs[row, 0])
+    for s in range(table.states):
+        r, n, owner = plan[s, ROW], plan[s, LEVEL], plan[s, OWNER]
+        out[out_row, s] = _state_value(
+            payoff, n_rows, n_levels, side, r, n, owner, win, efficiency, work
+        )
 
 
 @inlined_kernel
@@ -265,18 +218,13 @@ def doubled_value(table, side, s, nd, row):
     The other side chooses the beaver if that is worse for `side`, which may decline it and lose
     the stake it has offered.
     """
-    return _doubled(table.payoff, table.plan, table.rows, table.states, side, s, nd, row)
-
-
-@inlined_kernel
-def combine_of_arrays(payoff, plan, n_rows, n_states, side, nd, row, out, out_row):
-    """`combine` of arrays taken out of the table once."""
-    for s in range(n_states):
-        value = nd[row, s]
-        if plan[side * n_states + s, DOUBLED] >= 0:
-            worth = _doubled(payoff, plan, n_rows, n_states, side, s, nd, row)
-            value = max(value, min(worth, payoff[side * n_rows + plan[s, ROW], WIN_1]))
-        out[out_row, s] = value
+    i = side * table.states + s
+    taken, beaver = table.plan[i, DOUBLED], table.plan[i, BEAVERED]
+    value = nd[row, taken]
+    if beaver >= 0:
+        declined = table.payoff[side * table.rows + table.plan[taken, ROW], LOSE_1]
+        value = min(value, max(nd[row, beaver], declined))
+    return value
 
 
 @inlined_kernel
@@ -285,36 +233,23 @@ def combine(table, side, nd, row, out, out_row):
 
     nd: (B, S) values without doubling now, of which `row` is taken; out may not be the same row.
     """
-    payoff, plan, n_rows, n_states = table.payoff, table.plan, table.rows, table.states
-    combine_of_arrays(payoff, plan, n_rows, n_states, side, nd, row, out, out_row)
+    for s in range(table.states):
+        value = nd[row, s]
+        if table.plan[side * table.states + s, DOUBLED] >= 0:
+            passed = table.payoff[side * table.rows + table.plan[s, ROW], WIN_1]
+            value = max(value, min(doubled_value(table, side, s, nd, row), passed))
+        out[out_row, s] = value
 
 
-@kernel
+@bare_kernel
 def cubeful_rows(table, side, probs, efficiency, work, out):
     """`static_values` of many rows: probs (B, 5), efficiency (B,) float64, out (B, S)."""
-    payoff, plan = table.payoff, table.plan
-    n_rows, n_levels, n_states, ratio = table.rows, table.levels, table.states, table.ratio
     for i in range(probs.shape[0]):
-        static_of_arrays(
-            payoff,
-            plan,
-            n_rows,
-            n_levels,
-            n_states,
-            ratio,
-            side,
-            probs,
-            i,
-            efficiency[i],
-            work,
-            out,
-            i,
-        )
+        static_values(table, side, probs, i, efficiency[i], work, out, i)
 
 
-@kernel
+@bare_kernel
 def combine_rows(table, side, nd, out):
     """`combine` of many rows: nd (B, S) into out (B, S), which must be another array."""
-    payoff, plan, n_rows, n_states = table.payoff, table.plan, table.rows, table.states
     for i in range(nd.shape[0]):
-        combine_of_arrays(payoff, plan, n_rows, n_states, side, nd, i, out, i)
+        combine(table, side, nd, i, out, i)
