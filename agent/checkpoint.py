@@ -14,9 +14,9 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from agent.atomic_file import write_atomically
 from agent.kernels.value import NetArrays
 from agent.net import ValueNet, ValueNetConfig, array_shapes, check_arrays
+from engine.atomic_file import write_atomically
 from engine.errors import CheckpointError, ConfigError
 from engine.features import EXPERT_INPUTS
 

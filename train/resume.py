@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from agent.atomic_file import write_atomically
 from agent.kernels.value import NetArrays
 from agent.net import ValueNet, array_shapes, check_arrays
+from engine.atomic_file import write_atomically
 from engine.errors import CheckpointError, ConfigError
 from train.config import TrainConfig, config_from_values
 from train.loop import RunState

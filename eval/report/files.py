@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from agent.atomic_file import write_atomically
+from engine.atomic_file import write_atomically
 from engine.errors import NardiError
 
 __all__ = ["DATA", "PAGE", "ReportFolderError", "prepare_folder", "write_report"]
