@@ -36,6 +36,8 @@ class RunState:
     positions: int = 0
     seconds: float = 0.0
     """Seconds of training so far, matches and saving not counted, all sessions together."""
+    cpu_seconds: float = 0.0
+    """The same in seconds of CPU time, all threads together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +133,7 @@ class Trainer:
             chunks = play_round(self.previous, plan, executor)
             current = self.learner.averaged()
             while True:
-                started = time.perf_counter()
+                started = time.perf_counter(), time.process_time()
                 rounds = list(chunks)
                 next_game = plan.first_game + plan.games
                 next_plan = None
@@ -149,7 +151,9 @@ class Trainer:
             # What is being played for a next round that will not come is given up.
             executor.shutdown(cancel_futures=True)
 
-    def _learn(self, plan: RoundPlan, rounds: list[Round], started: float) -> Progress:
+    def _learn(
+        self, plan: RoundPlan, rounds: list[Round], started: tuple[float, float]
+    ) -> Progress:
         boards = np.concatenate([r.boards for r in rounds])
         targets = np.concatenate([r.targets for r in rounds])
         sequence = np.random.SeedSequence(
@@ -160,11 +164,12 @@ class Trainer:
         rate = stage.rate[0] * (stage.rate[1] / stage.rate[0]) ** share
         report = self.learner.learn(boards, targets, order, rate)
         self.learner.check_finite()
-        seconds = time.perf_counter() - started
+        seconds = time.perf_counter() - started[0]
         self.state.round += 1
         self.state.games += plan.games
         self.state.positions += report.positions
         self.state.seconds += seconds
+        self.state.cpu_seconds += time.process_time() - started[1]
         return Progress(
             state=dataclasses.replace(self.state),
             loss=report.loss,

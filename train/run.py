@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from agent.atomic_file import write_atomically
 from agent.checkpoint import save_net
 from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
+from engine.atomic_file import write_atomically
 from engine.errors import CheckpointError
 from train.config import SelfPlayConfig, StageConfig, TrainConfig, config_text
 from train.folder import RunFolder
@@ -186,6 +186,7 @@ class Run:
                 "train/lambda": progress.lambda_,
                 "train/expected": progress.expected,
                 "train/seconds": progress.state.seconds,
+                "train/cpu_seconds": progress.state.cpu_seconds,
                 "selfplay/games_per_s": progress.games_per_s,
                 "selfplay/plies_per_game": progress.plies_per_game,
             },
@@ -280,6 +281,7 @@ class Run:
             "games": state.games,
             "positions": state.positions,
             "seconds": round(state.seconds, 1),
+            "cpu_seconds": round(state.cpu_seconds, 1),
             "seed": record.config.seed,
         }
         if record.minutes is not None:
