@@ -22,7 +22,15 @@ from engine.bearoff.lookup import covers, cubeless, fits_rules
 from engine.bearoff.tables import load_tables
 from engine.board import Board
 
-__all__ = ["Judged", "Source", "exact_values", "judge_cube", "judged_probs", "knows_exactly"]
+__all__ = [
+    "Judged",
+    "Source",
+    "exact_equities_hold",
+    "exact_values",
+    "judge_cube",
+    "judged_probs",
+    "knows_exactly",
+]
 
 Source = Literal["net", "table", "exact"]
 
@@ -59,8 +67,8 @@ def judged_probs(net: Net, board: Board, situation: Situation) -> tuple[NDArray[
     return net.probabilities(board[None])[0], False
 
 
-def knows_exactly(board: Board, situation: Situation) -> bool:
-    """Whether the exact money equities of the tables hold for this board, cube and rules."""
+def exact_equities_hold(situation: Situation) -> bool:
+    """Whether the exact money equities of the tables hold for this cube and these rules."""
     rules = situation.rules
     return (
         not situation.is_match
@@ -68,8 +76,12 @@ def knows_exactly(board: Board, situation: Situation) -> bool:
         and rules.progression == "geometric"
         and (rules.cube_cap is None or rules.cube_cap >= _TURNS_LEFT * situation.cube_value)
         and fits_rules(rules)
-        and bool(covers(board[None], exactly=True)[0])
     )
+
+
+def knows_exactly(board: Board, situation: Situation) -> bool:
+    """Whether the exact money equities of the tables hold for this board, cube and rules."""
+    return exact_equities_hold(situation) and bool(covers(board[None], exactly=True)[0])
 
 
 def exact_values(board: Board, table: CubeTable) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from agent.kernels.choice import choose_plays
 from agent.kernels.value import boards_probs, money_weights, new_work
 from agent.net import ValueNet
 from engine.batch_moves import first_unsound
+from engine.bearoff.arrays import BearoffArrays
 from engine.board import NUM_SLOTS, Board, borne_off, validate
 from engine.dice import check_roll
 from engine.errors import PositionError
@@ -45,12 +46,16 @@ def swap_sides(probs: ArrayLike) -> FloatArray:
 class Evaluator:
     """A loaded net. Not to be shared by threads at the same time: it owns its scratch."""
 
-    def __init__(self, net: ValueNet, name: str = "net") -> None:
+    def __init__(
+        self, net: ValueNet, name: str = "net", tables: BearoffArrays | None = None
+    ) -> None:
+        """tables: of exact endings, which go before the net where they know a board."""
         self.net = net
         self.name = name
         self.n_evaluated = 0
         """Positions it has evaluated so far."""
-        self._work = new_work(net.contact, net.race, MAX_PLAYS)
+        self.tables = tables
+        self._work = new_work(net.contact, net.race, MAX_PLAYS, tables)
         self._scratch = new_scratch()
         self._weights = money_weights()
 
@@ -118,6 +123,12 @@ def checked_boards(boards: ArrayLike) -> Board:
 
 
 def load_evaluator(path: Path | None = None) -> Evaluator:
-    """The net of a file, or the one that ships with nardi. Raises CheckpointError."""
+    """The net of a file, or the one that ships with nardi, with the tables of exact endings.
+
+    Raises CheckpointError.
+    """
+    from engine.bearoff.tables import load_tables
+
     name = "net" if path is None else f"net:{path}"
-    return Evaluator(load_net(default_net_path() if path is None else path), name)
+    net = load_net(default_net_path() if path is None else path)
+    return Evaluator(net, name, load_tables())

@@ -3,10 +3,6 @@
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from agent.kernels.tree import MAX_DEPTH
 from engine.errors import ConfigError
 from engine.play_codes import MAX_PLAYS
 
@@ -27,11 +23,9 @@ class MoveFilter:
     pass if they are at most `window` points per game behind it. The last one holds for all deeper
     ones."""
 
-    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Counts and windows for depths 0 to MAX_DEPTH - 1."""
-        steps = [self.steps[min(depth, len(self.steps) - 1)] for depth in range(MAX_DEPTH)]
-        counts, windows = zip(*steps, strict=True)
-        return np.array(counts, dtype=np.int64), np.array(windows, dtype=np.float32)
+    def step(self, depth: int) -> tuple[int, float]:
+        """Count and window after a depth."""
+        return self.steps[min(depth, len(self.steps) - 1)]
 
 
 NORMAL: Final = MoveFilter(name="normal", steps=((8, 0.16), (4, 0.08), (3, 0.04)))

@@ -40,6 +40,9 @@ class RankedPlay:
     """Points per game, by the scoring of the rules."""
     ply: int = 0
     """How many further rolls were looked at."""
+    cubeful: float | None = None
+    """Equity with the cube, in points per game and present stake, at a score its equivalent; None
+    where the cube was not looked at. The cubeless `equity` is in the same unit then."""
 
 
 def check_scoring(rules: Rules) -> None:

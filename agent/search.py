@@ -4,33 +4,50 @@ The value of a position at n plies (as GNU Backgammon counts) is the mean over t
 value at n - 1 plies after the play that the net takes there without looking further; at 0 plies it
 is the net's own. A play is worth what the position after it is worth, so a play at 1 ply has looked
 at the opponent's replies to all his rolls.
+
+With a situation (cube and score) the values of all states of the cube go through the tree beside
+the probabilities, and plays are judged by their cubeful equity. Inside the tree plays are chosen by
+cubeless equity at the score.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from agent.candidates import Candidates, find_candidates
+from agent.cube_judge import exact_equities_hold
+from agent.cube_states import NO_CUBE, choice_weights, doubling_values, equities, static_states
+from agent.cube_values import table_of
 from agent.evaluator import Evaluator, FloatArray, checked_boards, swap_sides
+from agent.kernels.cube import CubeTable
 from agent.kernels.replies import Nets, Room
 from agent.kernels.tree import MAX_DEPTH, means_of_rolls, new_room, roll_values
 from agent.move_filter import NORMAL, MoveFilter
 from agent.net import ValueNet
 from agent.ranking import RankedPlay, check_scoring
-from engine.board import NUM_CHECKERS, Board, IntArray, borne_off, opp_borne_off
+from agent.situation import Situation
+from engine.board import NUM_CHECKERS, START, Board, IntArray, borne_off, opp_borne_off
 from engine.dice import check_roll
 from engine.errors import ConfigError
 from engine.moves import bans, check_batch, check_running, legal_plays
 from engine.rules import INTERNATIONAL, Rules
 from engine.variant import variant_of
 
-__all__ = ["DEFAULT_CACHE_BYTES", "MAX_DEPTH", "CacheCounts", "Searcher", "check_ply"]
+__all__ = [
+    "DEFAULT_CACHE_BYTES",
+    "MAX_DEPTH",
+    "CacheCounts",
+    "PositionValue",
+    "Searcher",
+    "check_ply",
+]
 
 DEFAULT_CACHE_BYTES: Final = 64 << 20
 """Memory of the evaluation caches of all threads of a searcher together."""
@@ -38,6 +55,7 @@ DEFAULT_CACHE_BYTES: Final = 64 << 20
 _KEEP: Final = 5
 _WINDOW: Final = 0.2
 _ROLLS_A_TASK: Final = {1: 21, 2: 7}  # 1 from depth 3 on
+_GROWTH: Final = 22  # a depth takes so many times as long as the one before, without a cache
 
 Task = Callable[[Room], None]
 Run = Callable[[Sequence[Task]], None]
@@ -58,6 +76,25 @@ class CacheCounts:
     hits: int
     n_bytes: int
     """Memory of the entries, used or not."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PositionValue:
+    """What a position is worth to the side on roll, cube and score considered."""
+
+    probs: FloatArray
+    """`(5,)` float32, cumulative."""
+    states: NDArray[np.float64]
+    """`(S,)` worths of the states of `table` without doubling now: `values` of `cube_decision`."""
+    table: CubeTable
+    cubeful: float
+    """Equity with the right cube actions from now on, in points per game and present stake, at a
+    score its equivalent."""
+    ply: int
+
+
+class _OutOfTime(Exception):
+    """A look was given up; what is known stays as it was."""
 
 
 class Searcher:
@@ -85,15 +122,39 @@ class Searcher:
         self._small = sorter or evaluator.net
         self._keep = keep if sorter else 0
         self._window = np.float32(window)
-        net, small = evaluator.net, self._small
-        cache_bytes //= threads
-        self._rooms: list[Room] = [
-            new_room(net.contact, net.race, small.contact, small.race, cache_bytes, 5)
-            for _ in range(threads)
-        ]
+        self._cache_bytes = cache_bytes // threads
+        self._rooms: list[Room] = []
+        self._width = 0
+        self._make_rooms(5)
         self._generations: dict[Any, int] = {}
         self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
+
+    def _make_rooms(self, width: int) -> None:
+        """Rooms for values of up to `width` numbers; what older ones have cached is forgotten."""
+        if width <= self._width:
+            return
+        counts = self.cache_counts()
+        valued = self._num_valued()
+        net, small = self.evaluator.net, self._small
+        self._rooms = [
+            new_room(
+                net.contact,
+                net.race,
+                small.contact,
+                small.race,
+                self.evaluator.tables,
+                self._cache_bytes,
+                width,
+            )
+            for _ in range(self.threads)
+        ]
+        self._rooms[0].cache.counts[:] = counts.lookups, counts.hits, valued
+        self._width = width
+
+    def warm_up(self) -> None:
+        """Have everything compiled and ready, so that what follows takes the time it takes."""
+        self.rank(START, (3, 1), 1)
 
     def probabilities(
         self, boards: ArrayLike, ply: int, rules: Rules = INTERNATIONAL
@@ -104,15 +165,40 @@ class Searcher:
         keeps its probability. Raises as `Evaluator.probabilities`, `check_scoring` and `check_ply`
         do.
         """
-        nets = self._nets(rules)
         b = checked_boards(boards)
+        check_ply(ply)
         with self._lock:
+            nets = self._nets(rules)
             probs = self.evaluator.probabilities(b)
-            if check_ply(ply) > 0:
-                over = (borne_off(b) == NUM_CHECKERS) | (opp_borne_off(b) == NUM_CHECKERS)
-                running = np.flatnonzero(~over)
+            if ply > 0:
+                running = np.flatnonzero(~_is_over(b))
                 probs[running] = _look(self._run, nets, 0, b[running], ply)
         return probs
+
+    def evaluate(self, board: ArrayLike, ply: int, situation: Situation) -> PositionValue:
+        """What a position is worth to the situation's mover, on roll, before he doubles or not.
+
+        board: `(26,)`. Raises PositionError for a board that cannot occur, ConfigError as
+        `agent.cube_table.cube_table` and `check_ply` do.
+        """
+        b = checked_boards(np.asarray(board)[np.newaxis])
+        check_ply(ply)
+        with self._lock:
+            nets = self._nets(situation.rules, situation, ply)
+            table = nets.table
+            probs = self.evaluator.probabilities(b)
+            nd = static_states(table, 0, b, probs, situation, self.evaluator.tables)
+            if ply > 0 and not _is_over(b)[0]:
+                value = _look(self._run, nets, 0, b, ply)
+                probs, nd = value[:, :5], value[:, 5:].astype(np.float64)
+        best = doubling_values(table, 0, nd)
+        return PositionValue(
+            probs=probs[0],
+            states=nd[0],
+            table=table,
+            cubeful=float(equities(table, 0, best)[0]),
+            ply=ply,
+        )
 
     def choose(
         self,
@@ -123,26 +209,22 @@ class Searcher:
         move_filter: MoveFilter = NORMAL,
     ) -> Board:
         """The best afterstate of each position, `(B, 26)` int8: the first play of `rank`."""
-        nets = self._nets(rules)
         b, faces = check_batch(boards, rolls)
         check_ply(ply)
         flip = variant_of(rules).flip
         out = np.empty_like(b)
 
-        def task(i: int) -> Task:
-            def choose_one(room: Room) -> None:
-                roll = int(faces[i, 0]), int(faces[i, 1])
-                rows, opp_probs, _ = _find(nets, room, b[i], roll)
-                candidates = Candidates(rows, opp_probs, nets.weights)
-                if len(rows) > 1:
-                    look = partial(_look, partial(_run_in, room), nets, 1)
-                    candidates.look_ahead(flip(rows), ply, move_filter, look, to_choose=True)
-                out[i] = rows[candidates.order()[0]]
-
-            return choose_one
+        def choose_one(nets: Nets, i: int, room: Room) -> None:
+            rows, opp_probs, _ = _find(nets, room, b[i], (int(faces[i, 0]), int(faces[i, 1])))
+            candidates = Candidates(rows, opp_probs, nets.weights)
+            if len(rows) > 1:
+                look = partial(_look, partial(_run_in, room), nets, 1)
+                candidates.look_ahead(flip(rows), ply, move_filter, look, to_choose=True)
+            out[i] = rows[candidates.order()[0]]
 
         with self._lock:
-            self._run([task(i) for i in range(len(b))])
+            nets = self._nets(rules)
+            self._run([partial(choose_one, nets, i) for i in range(len(b))])
         return out
 
     def rank(
@@ -152,24 +234,40 @@ class Searcher:
         ply: int,
         rules: Rules = INTERNATIONAL,
         move_filter: MoveFilter = NORMAL,
+        situation: Situation | None = None,
+        seconds: float | None = None,
     ) -> list[RankedPlay]:
         """All legal plays of a roll: those that were looked at deepest first, then by equity.
 
-        Of equal equity: the one with more checkers off, then in the order of `legal_plays`. Raises
-        PositionError for a board or roll that cannot occur and for a finished game, ConfigError as
-        `check_scoring` and `check_ply` do.
+        situation: cube and score, the mover's; its rules hold then. Plays are judged by their
+        cubeful equity in it, without one by their cubeless equity. seconds: go on to deeper and
+        wider looks, as far as `ply`, while there is time; the result then depends on the machine.
+        Of equal plays the one of higher cubeless equity is first, then the one with more checkers
+        off, then in the order of `legal_plays`. Raises PositionError for a board or roll that
+        cannot occur and for a finished game, ConfigError as `check_scoring` and `check_ply` do.
         """
-        nets = self._nets(rules)
+        rules = rules if situation is None else situation.rules
         check_ply(ply)
         b = check_running(board)
         faces = check_roll(roll)
         afterstates, plays = legal_plays(b, faces, rules)
+        opp_boards = variant_of(rules).flip(afterstates)
         with self._lock:
-            _, opp_probs, _ = _find(nets, self._rooms[0], b, faces)
-            candidates = Candidates(afterstates, opp_probs, nets.weights)
-            look = partial(_look, self._run, nets, 1)
-            opp_boards = variant_of(rules).flip(afterstates)
-            candidates.look_ahead(opp_boards, ply, move_filter, look, to_choose=False)
+            nets = self._nets(rules, situation, ply)
+            _, opp_values, _ = _find(nets, self._rooms[0], b, faces)
+            cubeful = None
+            if situation is not None:
+                tables = self.evaluator.tables
+                nd = static_states(nets.table, 1, opp_boards, opp_values, situation, tables)
+                opp_values = np.concatenate([opp_values, nd.astype(np.float32)], axis=1)
+                cubeful = partial(_cubeful_of_opponent, nets.table)
+            candidates = Candidates(afterstates, opp_values, nets.weights, cubeful)
+            if seconds is None:
+                look = partial(_look, self._run, nets, 1)
+                candidates.look_ahead(opp_boards, ply, move_filter, look, to_choose=False)
+            else:
+                self._look_in_time(candidates, opp_boards, nets, ply, move_filter, seconds)
+        opp_probs = candidates.opp_values[:, :5].copy()
         if rules.scoring == "oin_mars_12":
             opp_probs[:, [2, 4]] = 0
         probs = swap_sides(opp_probs)
@@ -180,9 +278,45 @@ class Searcher:
                 probs=probs[i],
                 equity=candidates.equity[i],
                 ply=int(candidates.depth[i]),
+                cubeful=None if situation is None else float(candidates.worth[i]),
             )
             for i in candidates.order()
         ]
+
+    def _look_in_time(
+        self,
+        candidates: Candidates,
+        opp_boards: Board,
+        nets: Nets,
+        ply: int,
+        move_filter: MoveFilter,
+        seconds: float,
+    ) -> None:
+        """Look deeper while there is time, then at more plays of the deepest looks."""
+        end = time.monotonic() + seconds
+
+        def tasks_in_time(tasks: Sequence[Task]) -> Iterator[Task]:
+            for task in tasks:
+                if time.monotonic() > end:
+                    raise _OutOfTime
+                yield task
+
+        look = partial(_look, lambda tasks: self._run(tasks_in_time(tasks)), nets, 1)
+        spent = 0.0  # for each play of the last depth
+        try:
+            for depth in range(1, ply + 1):
+                plays = candidates.passing(depth, move_filter)
+                start = time.monotonic()
+                if start + _GROWTH * spent * len(plays) > end:
+                    break
+                candidates.look_at(plays, opp_boards, depth, look)
+                spent = (time.monotonic() - start) / len(plays)
+            deepest = int(candidates.depth.max())
+            for play in candidates.order():
+                if deepest > 0 and candidates.depth[play] < deepest:
+                    candidates.look_at(np.array([play]), opp_boards, deepest, look)
+        except _OutOfTime:
+            return
 
     def cache_counts(self) -> CacheCounts:
         """How often values were looked up so far, and found, in all caches."""
@@ -193,26 +327,36 @@ class Searcher:
             n_bytes=sum(a.nbytes for c in caches for a in (c.keys, c.tags, c.values)),
         )
 
+    def _num_valued(self) -> int:
+        return sum(int(room.cache.counts[2]) for room in self._rooms)
+
     def evaluations(self) -> int:
         """Positions valued by the net so far, those of the sorter not counted."""
-        return self.evaluator.n_evaluated + sum(int(room.cache.counts[2]) for room in self._rooms)
+        return self.evaluator.n_evaluated + self._num_valued()
 
     def fingerprint(self) -> str:
         """Text that is another one for nets or settings by which values would be others."""
         sorter = f"{self._small.checksum()} {self._keep} {self._window}" if self._keep else "none"
         return f"{self.evaluator.net.checksum()} sorter {sorter}"
 
-    def _nets(self, rules: Rules) -> Nets:
+    def _nets(self, rules: Rules, situation: Situation | None = None, ply: int = 0) -> Nets:
         """The nets with what else values depend on."""
-        check_scoring(rules)
         net, small = self.evaluator.net, self._small
-        weights = np.array([[2, 1, 1, -1, -1, -1]] * 2, dtype=np.float32)
-        if rules.scoring == "oin_mars_12":
-            weights[:, [2, 4]] = 0
-        ban_hide, bear_off_ban = bans(rules)
-        kind = (weights.tobytes(), ban_hide, bear_off_ban)
-        with self._lock:
-            generation = self._generations.setdefault(kind, len(self._generations) + 1)
+        table = NO_CUBE
+        exact = False
+        if situation is None:
+            check_scoring(rules)
+            weights = np.array([[2, 1, 1, -1, -1, -1]] * 2, dtype=np.float32)
+            if rules.scoring == "oin_mars_12":
+                weights[:, [2, 4]] = 0
+        else:
+            table = table_of(situation, ply)
+            weights = choice_weights(table)
+            exact = self.evaluator.tables is not None and exact_equities_hold(situation)
+        self._make_rooms(5 + table.states)
+        forbidden = bans(rules)
+        kind = (weights.tobytes(), forbidden, None if situation is None else (situation, ply))
+        generation = self._generations.setdefault(kind, len(self._generations) + 1)
         return Nets(
             contact=net.contact,
             race=net.race,
@@ -221,27 +365,52 @@ class Searcher:
             keep=self._keep,
             window=self._window,
             weights=weights,
-            two_sided=0,
-            ban_hide=ban_hide,
-            bear_off_ban=bear_off_ban,
+            two_sided=0 if situation is None else 1,
+            ban_hide=forbidden[0],
+            bear_off_ban=forbidden[1],
             generation=generation,
+            table=table,
+            exact_cube=exact,
         )
 
-    def _run(self, tasks: Sequence[Task]) -> None:
+    def _run(self, tasks: Iterable[Task]) -> None:
         """Have the threads do the tasks, each in a room of its own."""
-        if self.threads == 1 or len(tasks) < 2:
+        if self.threads == 1:
             _run_in(self._rooms[0], tasks)
             return
         if self._executor is None:
             self._executor = ThreadPoolExecutor(self.threads)
-        waiting = iter(tasks)
+        waiting = _Shared(tasks)
         for done in [self._executor.submit(_run_in, room, waiting) for room in self._rooms]:
             done.result()
+
+
+class _Shared(Iterator[Task]):
+    """An iterator from which several threads may take."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._tasks = iter(tasks)
+        self._lock = threading.Lock()
+
+    def __next__(self) -> Task:
+        with self._lock:
+            return next(self._tasks)
 
 
 def _run_in(room: Room, tasks: Iterable[Task]) -> None:
     for task in tasks:
         task(room)
+
+
+def _is_over(boards: Board) -> NDArray[np.bool_]:
+    over = (borne_off(boards) == NUM_CHECKERS) | (opp_borne_off(boards) == NUM_CHECKERS)
+    return np.asarray(over)
+
+
+def _cubeful_of_opponent(table: CubeTable, opp_values: FloatArray) -> NDArray[np.float64]:
+    """The mover's cubeful equities of plays, from the opponent's values before he doubles."""
+    nd = np.ascontiguousarray(opp_values[:, 5:], dtype=np.float64)
+    return -equities(table, 1, doubling_values(table, 1, nd))
 
 
 def _find(
@@ -257,11 +426,14 @@ def _find(
 
 
 def _look(run: Run, nets: Nets, side: int, boards: Board, depth: int) -> FloatArray:
-    """Values at a depth of running games with this side on roll; `run` shares each by its rolls.
+    """Values `(B, K)` at a depth of running games with this side on roll.
 
-    What is added up, and in what order, does not depend on who does which task.
+    Behind the probabilities stand the values of the cube's states without doubling now. `run`
+    shares each position by its rolls; what is added up, and in what order, does not depend on who
+    does which task.
     """
-    rows = np.empty((len(boards), 21, 5), dtype=np.float32)
+    width = 5 + nets.table.states
+    rows = np.empty((len(boards), 21, width), dtype=np.float32)
     step = _ROLLS_A_TASK.get(depth, 1)
 
     def task(row: int, first: int) -> Task:
@@ -271,6 +443,6 @@ def _look(run: Run, nets: Nets, side: int, boards: Board, depth: int) -> FloatAr
         )
 
     run([task(row, first) for row in range(len(boards)) for first in range(0, 21, step)])
-    values = np.empty((len(boards), 5), dtype=np.float32)
+    values = np.empty((len(boards), width), dtype=np.float32)
     means_of_rolls(rows, values)
     return values

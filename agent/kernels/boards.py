@@ -11,6 +11,7 @@ from engine.compiled import bare_kernel, inlined_kernel
 __all__ = [
     "CONTACT",
     "FINISHED",
+    "KNOWN",
     "OPP_OFF",
     "OWN_OFF",
     "RACE",
@@ -24,7 +25,7 @@ __all__ = [
 
 OWN_OFF = 26
 OPP_OFF = 27
-FINISHED, CONTACT, RACE = 0, 1, 2
+FINISHED, CONTACT, RACE, KNOWN = 0, 1, 2, 3
 
 
 @inlined_kernel

@@ -76,8 +76,8 @@ def find_value(keys, tags, counts, place, key, tag):
 
 
 @bare_kernel
-def store_value(keys, tags, values, place, key, tag, rows, row):
-    """Keep rows[row] as the value of this key and tag."""
+def store_value(keys, tags, values, place, key, tag, rows, row, width):
+    """Keep rows[row, :width] as the value of this key and tag."""
     depth = tag & ((1 << DEPTH_BITS) - 1)
     old = tags[place]
     same_search = old >> DEPTH_BITS == tag >> DEPTH_BITS
@@ -93,5 +93,5 @@ def store_value(keys, tags, values, place, key, tag, rows, row):
     keys[where, 0] = key[0]
     keys[where, 1] = key[1]
     tags[where] = tag
-    for k in range(values.shape[1]):
+    for k in range(width):
         values[where, k] = rows[row, k]

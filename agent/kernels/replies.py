@@ -20,14 +20,15 @@ __all__ = ["Nets", "Room", "best_replies", "find_plays"]
 Nets = namedtuple(
     "Nets",
     "contact race small_contact small_race keep window weights two_sided ban_hide bear_off_ban"
-    " generation",
+    " generation table exact_cube",
 )
 """What values and chooses: the net and the small one that sorts, `NetArrays` each; keep int: how
 many of the sorted plays the net values, 0 = all, without sorting; window float32: and only those
 this close to the first by the small net; weights (2, 6) float32, see `agent.kernels.value`;
 two_sided int: 1 if they tell the sides apart, else 0; the rules' bans as in `engine.house_moves`;
 generation int: a number of its own for all that values depend on, which keeps their entries of the
-cache apart."""
+cache apart; table: `CubeTable`, of no states where the cube is not asked for; exact_cube bool:
+whether the exact money equities of the tables of endings hold for it."""
 
 Room = namedtuple("Room", "tree cache work small_work")
 """What one thread writes to: buffers and cache (`agent.kernels.tree`), scratch of both nets."""

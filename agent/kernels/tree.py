@@ -5,7 +5,8 @@ depth d - 1 of the position after the play that the net takes without looking fu
 Backgammon counts plies. At depth 0 it is the net's, of a finished game its result.
 
 The tree is walked depth first, a level of buffers for each depth. Values stand in rows of five
-probabilities of the side on roll.
+probabilities of the side on roll, and behind them its values of the S states of the cube, before
+it doubles or does not (`agent.kernels.cube`); S is 0 where nothing is asked of the cube.
 """
 
 from collections import namedtuple
@@ -13,8 +14,18 @@ from collections import namedtuple
 import numpy as np
 
 from agent.kernels.cache import DEPTH_BITS, find_value, new_cache, place_of_entry, store_value
+from agent.kernels.cube import (
+    CENTRED,
+    OWNER,
+    ROW,
+    WIN_1,
+    combine_of_arrays,
+    cube_efficiency,
+    static_of_arrays,
+)
 from agent.kernels.replies import Room, best_replies
 from agent.kernels.value import NetArrays, new_work
+from engine.bearoff.arrays import BearoffArrays, bearoff_equities
 from engine.compiled import bare_kernel, inlined_kernel
 from engine.dice import ROLL_WEIGHTS, ROLLS
 from engine.play_codes import MAX_PLAYS, apply_code
@@ -24,9 +35,11 @@ __all__ = ["MAX_DEPTH", "Tree", "means_of_rolls", "new_room", "roll_values"]
 MAX_DEPTH = 6
 """Deepest look ahead; a depth takes about twenty times as long as the one before."""
 
+_CUBE_WORK = 256  # more than any table of states needs
+
 Tree = namedtuple(
     "Tree",
-    "scratch boards next places keys codes probs rows",
+    "scratch boards next places keys codes probs rows cube_work undoubled best exact",
 )
 """Buffers of one thread; see `_new_tree`."""
 
@@ -36,6 +49,7 @@ def new_room(
     race: NetArrays,
     small_contact: NetArrays,
     small_race: NetArrays,
+    tables: BearoffArrays | None,
     cache_bytes: int,
     width: int,
 ) -> Room:
@@ -43,8 +57,8 @@ def new_room(
     return Room(
         _new_tree(width),
         new_cache(cache_bytes, width),
-        new_work(contact, race, MAX_PLAYS),
-        new_work(small_contact, small_race, MAX_PLAYS),
+        new_work(contact, race, MAX_PLAYS, tables),
+        new_work(small_contact, small_race, MAX_PLAYS, tables),
     )
 
 
@@ -59,6 +73,10 @@ def _new_tree(width: int) -> Tree:
         np.zeros((levels, 21), dtype=np.int64),
         np.zeros((levels, 21, 5), dtype=np.float32),
         np.zeros((levels, 21, width), dtype=np.float32),
+        np.zeros(_CUBE_WORK, dtype=np.float64),
+        np.zeros((1, width), dtype=np.float64),
+        np.zeros((1, width), dtype=np.float64),
+        np.zeros((1, 3), dtype=np.float64),
     )
 
 
@@ -92,11 +110,59 @@ def mean_of_rolls(rows, level, value, row):
     value[row, 4] = min(value[row, 4], value[row, 3])
 
 
+@inlined_kernel
+def _mean_of_state(rows, level, column):
+    """Mean of a column of cubeful values of a level, for this side; equal ones give the same."""
+    total = 0.0
+    for roll in range(21):
+        total += ROLL_WEIGHTS[roll] * np.float64(rows[level, roll, column])
+    return -total / 36
+
+
+@inlined_kernel
+def _efficiency(boards, level):
+    """How live the cube is on the board of a level."""
+    in_contact = False
+    opponent = boards[level, 0] > 0
+    pips = 25 * boards[level, 25]
+    for point in range(1, 25):
+        n = boards[level, point]
+        opponent = opponent or n < 0
+        in_contact = in_contact or (n > 0 and opponent)
+        pips += max(n, 0) * point
+    in_contact = in_contact or (boards[level, 25] > 0 and opponent)
+    return cube_efficiency(not in_contact, pips)
+
+
+@inlined_kernel
+def _exact_states(nets, room, boards, level, side):
+    """Exact values of all states on the board of a level, if the tables have them, to undoubled."""
+    known = False
+    if nets.exact_cube:
+        exact = room.tree.exact
+        known = bearoff_equities(room.work.tables, boards, level, exact, 0)
+        if known:
+            table = nets.table
+            for s in range(table.states):
+                owner = table.plan[s, OWNER]
+                place = 0
+                if owner != CENTRED:
+                    place = 1 if owner == side else 2
+                stake = table.payoff[side * table.rows + table.plan[s, ROW], WIN_1]
+                room.tree.undoubled[0, s] = stake * exact[0, place]
+    return known
+
+
 @bare_kernel
 def means_of_rolls(rows, values):
-    """`mean_of_rolls` of many positions: rows (B, 21, K) to values (B, K)."""
+    """Means of many positions: rows (B, 21, K) to values (B, K), each for the side on roll then.
+
+    Cubeful ones are of not doubling now.
+    """
     for i in range(len(rows)):
         mean_of_rolls(rows, i, values, i)
+        for k in range(5, values.shape[1]):
+            values[i, k] = _mean_of_state(rows, i, k)
 
 
 @inlined_kernel
@@ -148,6 +214,17 @@ def roll_values(nets, room, board, side, depth, first, last, out, row):
     probs = tree.probs
     rows = tree.rows
     keys = tree.keys
+    table = nets.table
+    payoff = table.payoff
+    plan = table.plan
+    n_cube_rows = table.rows
+    n_cube_levels = table.levels
+    n_states = table.states
+    ratio = table.ratio
+    cube_work = tree.cube_work
+    undoubled = tree.undoubled
+    best = tree.best
+    width = 5 + n_states
     for slot in range(26):
         boards[0, slot] = board[slot]
     level = 0
@@ -160,12 +237,64 @@ def roll_values(nets, room, board, side, depth, first, last, out, row):
             best_replies(nets, room, boards, level, side ^ (level & 1), start, end, codes, probs)
             entered = False
         roll = next_roll[level]
-        if roll == end:
+        returned = roll == end
+        if returned:
             if level == 0:
                 break
             level -= 1
             roll = next_roll[level]
             mean_of_rolls(rows, level + 1, rows[level], roll)
+            for s in range(n_states):
+                undoubled[0, s] = _mean_of_state(rows, level + 1, 5 + s)
+        else:
+            is_leaf = level + 1 == depth
+            finished = False
+            if n_states > 0 or not is_leaf:
+                high = np.int64(ROLLS[roll, 0])
+                low = np.int64(ROLLS[roll, 1])
+                _play_and_flip(boards, level, codes[level, roll], high, low)
+                finished = _is_finished(boards, level + 1)
+            if not is_leaf and not finished:
+                key = keys[level + 1]
+                place = place_of_entry(cache.keys, boards, level + 1, key)
+                tag = _tag(nets, side, level + 1, depth)
+                where = find_value(cache.keys, cache.tags, cache.counts, place, key, tag)
+                if where >= 0:
+                    for k in range(width):
+                        rows[level, roll, k] = cache.values[where, k]
+                    next_roll[level] = roll + 1
+                    continue
+                tree.places[level + 1] = place
+                level += 1
+                next_roll[level] = 0
+                entered = True
+                continue
+            for k in range(5):
+                rows[level, roll, k] = probs[level, roll, k]
+            if n_states > 0:
+                there = side ^ ((level + 1) & 1)
+                if not _exact_states(nets, room, boards, level + 1, there):
+                    static_of_arrays(
+                        payoff,
+                        plan,
+                        n_cube_rows,
+                        n_cube_levels,
+                        n_states,
+                        ratio,
+                        there,
+                        rows[level],
+                        roll,
+                        _efficiency(boards, level + 1),
+                        cube_work,
+                        undoubled,
+                        0,
+                    )
+        if n_states > 0:
+            there = side ^ ((level + 1) & 1)
+            combine_of_arrays(payoff, plan, n_cube_rows, n_states, there, undoubled, 0, best, 0)
+            for s in range(n_states):
+                rows[level, roll, 5 + s] = best[0, s]
+        if returned:
             store_value(
                 cache.keys,
                 cache.tags,
@@ -175,33 +304,9 @@ def roll_values(nets, room, board, side, depth, first, last, out, row):
                 _tag(nets, side, level + 1, depth),
                 rows[level],
                 roll,
+                width,
             )
-            next_roll[level] = roll + 1
-            continue
-        known = level + 1 == depth
-        if not known:
-            high = np.int64(ROLLS[roll, 0])
-            low = np.int64(ROLLS[roll, 1])
-            _play_and_flip(boards, level, codes[level, roll], high, low)
-            known = _is_finished(boards, level + 1)
-        if known:
-            for k in range(5):
-                rows[level, roll, k] = probs[level, roll, k]
-            next_roll[level] = roll + 1
-            continue
-        key = keys[level + 1]
-        place = place_of_entry(cache.keys, boards, level + 1, key)
-        tag = _tag(nets, side, level + 1, depth)
-        where = find_value(cache.keys, cache.tags, cache.counts, place, key, tag)
-        if where >= 0:
-            for k in range(rows.shape[2]):
-                rows[level, roll, k] = cache.values[where, k]
-            next_roll[level] = roll + 1
-            continue
-        tree.places[level + 1] = place
-        level += 1
-        next_roll[level] = 0
-        entered = True
+        next_roll[level] = roll + 1
     for roll in range(first, last):
-        for k in range(rows.shape[2]):
+        for k in range(width):
             out[row, roll, k] = rows[0, roll, k]

@@ -21,6 +21,7 @@ import numpy as np
 from agent.kernels.boards import (
     CONTACT,
     FINISHED,
+    KNOWN,
     OPP_OFF,
     OWN_OFF,
     RACE,
@@ -31,6 +32,7 @@ from agent.kernels.boards import (
     see_board,
 )
 from agent.kernels.simd import add_rows, matrix_vector, sigmoids
+from engine.bearoff.arrays import BearoffArrays, bearoff_probs, no_tables
 from engine.bits import lowest_bit
 from engine.compiled import bare_kernel, inlined_kernel
 from engine.expert_inputs import contact_inputs
@@ -58,17 +60,23 @@ b3 (T, 5). A net without a second hidden layer has K = 5 and w3 (T, 0, 5)."""
 
 Work = namedtuple(
     "Work",
-    "seen boards kinds parent x_contact x_race rows delta stamp state hidden logits probs equity",
+    "seen boards kinds parent x_contact x_race rows delta stamp state hidden logits probs equity"
+    " tables",
 )
-"""Scratch of one thread; see `new_work`."""
+"""Scratch of one thread, see `new_work`, and the tables of endings that go before the race net."""
 
 _CHUNK = 64  # boards whose layers are worked out one after the other
 _ON_BOARD = 26
 _STATES = 32  # counts -15 to 15 of a slot, in the table of difference rows
 
 
-def new_work(contact: NetArrays, race: NetArrays, n_children: int) -> Work:
-    """Scratch for a value net and positions of up to `n_children` plays."""
+def new_work(
+    contact: NetArrays, race: NetArrays, n_children: int, tables: BearoffArrays | None = None
+) -> Work:
+    """Scratch for a value net and positions of up to `n_children` plays.
+
+    tables: where they know a race their probabilities are taken; None = the net's everywhere.
+    """
     width = contact.bias.shape[0]
     return Work(
         np.zeros((1, 28), dtype=np.int64),
@@ -85,6 +93,7 @@ def new_work(contact: NetArrays, race: NetArrays, n_children: int) -> Work:
         np.zeros((_CHUNK, 5), dtype=np.float32),
         np.zeros((n_children, 5), dtype=np.float32),
         np.zeros(n_children, dtype=np.float32),
+        tables or no_tables(),
     )
 
 
@@ -311,7 +320,7 @@ def _finish(contact, race, n, boards, kinds, x_contact, x_race, hidden, logits, 
     for i in range(n):
         if kinds[i] == FINISHED:
             finished_probs(boards, i, probs, first + i)
-        else:
+        elif kinds[i] != KNOWN:
             for k in range(5):
                 probs[first + i, k] = logits[i, k]
             mask_probs(boards, i, kinds[i] == CONTACT, probs, first + i)
@@ -327,6 +336,7 @@ def boards_probs(contact, race, boards, work, probs):
     x_race = work.x_race
     hidden = work.hidden
     logits = work.logits
+    tables = work.tables
     for first in range(0, len(boards), _CHUNK):
         n = min(_CHUNK, len(boards) - first)
         for i in range(n):
@@ -336,6 +346,8 @@ def boards_probs(contact, race, boards, work, probs):
                 _first_layer(
                     contact.points, contact.pairs, contact.bias, seen, i, x_contact, i, rows
                 )
+            elif kinds[i] == RACE and bearoff_probs(tables, seen, i, probs, first + i):
+                kinds[i] = KNOWN
             elif kinds[i] == RACE:
                 _first_layer(race.points, race.pairs, race.bias, seen, i, x_race, i, rows)
         _finish(contact, race, n, seen, kinds, x_contact, x_race, hidden, logits, probs, first)
@@ -414,6 +426,7 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
     state = work.state
     hidden = work.hidden
     logits = work.logits
+    tables = work.tables
     rows = work.rows
     places = rows[0]
     come = rows[1]
@@ -448,6 +461,8 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
                     come,
                     go,
                 )
+            elif kinds[i] == RACE and bearoff_probs(tables, boards, i, probs, first + i):
+                kinds[i] = KNOWN
             elif kinds[i] == RACE:
                 _first_layer(race.points, race.pairs, race.bias, boards, i, x_race, i, rows)
         _finish(contact, race, m, boards, kinds, x_contact, x_race, hidden, logits, probs, first)

@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.bearoff.ranks import num_positions, opp_rank, own_rank
 from engine.board import NUM_CHECKERS
-from engine.compiled import inlined_kernel, kernel
+from engine.compiled import bare_kernel, inlined_kernel, kernel
 
 __all__ = [
     "HOME",
@@ -70,7 +70,7 @@ def no_tables() -> Any:
     )
 
 
-@kernel
+@bare_kernel
 def coverage(boards, i):
     """Which table knows board i: NOT_COVERED, ONE_SIDED or TWO_SIDED."""
     if boards[i, 0] != 0 or boards[i, 25] != 0:
@@ -123,7 +123,7 @@ def _first_of_two(starts, shortest, mass, row, other, lead):
     return chance
 
 
-@kernel
+@bare_kernel
 def _one_sided_probs(starts, shortest, mass, boards, i, probs, row):
     own = own_rank(boards, i, ONE_SIDED_POINTS)
     opponent = opp_rank(boards, i, ONE_SIDED_POINTS)
