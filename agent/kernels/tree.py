@@ -19,9 +19,9 @@ from agent.kernels.cube import (
     OWNER,
     ROW,
     WIN_1,
-    combine_of_arrays,
+    combine,
     cube_efficiency,
-    static_of_arrays,
+    static_values,
 )
 from agent.kernels.replies import Room, best_replies
 from agent.kernels.value import NetArrays, new_work
@@ -214,14 +214,7 @@ def roll_values(nets, room, board, side, depth, first, last, out, row):
     probs = tree.probs
     rows = tree.rows
     keys = tree.keys
-    table = nets.table
-    payoff = table.payoff
-    plan = table.plan
-    n_cube_rows = table.rows
-    n_cube_levels = table.levels
-    n_states = table.states
-    ratio = table.ratio
-    cube_work = tree.cube_work
+    n_states = nets.table.states
     undoubled = tree.undoubled
     best = tree.best
     width = 5 + n_states
@@ -274,24 +267,19 @@ def roll_values(nets, room, board, side, depth, first, last, out, row):
             if n_states > 0:
                 there = side ^ ((level + 1) & 1)
                 if not _exact_states(nets, room, boards, level + 1, there):
-                    static_of_arrays(
-                        payoff,
-                        plan,
-                        n_cube_rows,
-                        n_cube_levels,
-                        n_states,
-                        ratio,
+                    static_values(
+                        nets.table,
                         there,
                         rows[level],
                         roll,
                         _efficiency(boards, level + 1),
-                        cube_work,
+                        tree.cube_work,
                         undoubled,
                         0,
                     )
         if n_states > 0:
             there = side ^ ((level + 1) & 1)
-            combine_of_arrays(payoff, plan, n_cube_rows, n_states, there, undoubled, 0, best, 0)
+            combine(nets.table, there, undoubled, 0, best, 0)
             for s in range(n_states):
                 rows[level, roll, 5 + s] = best[0, s]
         if returned:
