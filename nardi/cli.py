@@ -9,10 +9,11 @@ import argparse
 import os
 import re
 import sys
+import textwrap
 import traceback
 import warnings
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from engine.errors import NardiError
 from nardi import __version__
@@ -42,29 +43,18 @@ INTERRUPTED = 130
 NO_READER = 141
 
 _COMMANDS = (
-    show,
-    best_move,
-    eval_command,
-    cube,
-    bearoff,
-    plays,
-    convert,
-    met,
-    net,
-    train,
-    benchmark,
-    decisions,
-    compare,
-    bot,
+    ("ask about a position", (best_move, eval_command, cube, bearoff)),
+    ("train and measure", (train, benchmark, compare, decisions, net)),
+    ("look up and convert", (show, plays, convert, met)),
+    ("for other programs", (bot,)),
 )
 
 # XGIDs and raw boards may begin with "-", which argparse would take for an option.
 _POSITION_WITH_DASH = re.compile(r"-[-A-Za-z]{14,}:|-[-A-Oa-o]{25}$|-\d+\s*[\s,]")
 
 _DESCRIPTION = """\
-A backgammon (short nardi) bot: ranks plays, judges positions and doubles with
-a net, trains and measures nets, lists legal plays under house rules, shows
-positions and match equities, converts between identifiers.
+A backgammon (short nardi) bot that teaches itself: ask it for the best play or
+cube action, train nets by self-play, measure bots against each other.
 
 POSITION is one of:
   start                                          the opening position
@@ -76,9 +66,13 @@ POSITION is one of:
   -                                              many, one a line, from stdin
 
 Results go to stdout, everything else to stderr. Exit codes: 0 done, 2 could not
-run, 130 interrupted."""
+run, 130 interrupted, 141 the reader of the output went away."""
 
-_EPILOG = "try: nardi best-move start --dice 31"
+_EPILOG = """\
+nardi COMMAND --help tells more of each.
+try: nardi best-move start --dice 31"""
+
+_NAME_WIDTH = 11
 
 
 class Parser(argparse.ArgumentParser):
@@ -90,19 +84,44 @@ class Parser(argparse.ArgumentParser):
         super().error(message)
 
 
+class _Subparsers(argparse._SubParsersAction):  # type: ignore[type-arg]
+    """Subcommands that keep what they are for, so that the help can list them in groups."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.purposes: dict[str, str] = {}
+
+    def add_parser(self, name: str, **kwargs: Any) -> Any:
+        self.purposes[name] = kwargs.pop("help")
+        return super().add_parser(name, **kwargs)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line; the chosen command's function is in `args.run`."""
     parser = Parser(
         prog="nardi",
+        usage="nardi [-h] [--version] COMMAND ...",
         description=_DESCRIPTION,
-        epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"nardi {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    for command in _COMMANDS:
-        command.add_parser(subparsers)
+    subparsers = parser.add_subparsers(
+        dest="command", prog="nardi", action=_Subparsers, help=argparse.SUPPRESS
+    )
+    assert isinstance(subparsers, _Subparsers)
+    lines = []
+    for group, commands in _COMMANDS:
+        known = len(subparsers.purposes)
+        for command in commands:
+            command.add_parser(subparsers)
+        lines.append(f"{group}:")
+        for name, purpose in list(subparsers.purposes.items())[known:]:
+            wrapped = textwrap.wrap(purpose, 76 - _NAME_WIDTH)
+            lines.append(f"  {name:{_NAME_WIDTH}}{wrapped[0]}")
+            lines += [" " * (_NAME_WIDTH + 2) + line for line in wrapped[1:]]
+        lines.append("")
+    parser.epilog = "\n".join([*lines, _EPILOG])
     return parser
 
 
