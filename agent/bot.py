@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from agent.cube_player import CubePlayer
 from engine.board import Board, IntArray
 from engine.dice import check_roll
 from engine.errors import ConfigError
@@ -25,6 +26,7 @@ from engine.variant import variant_of
 if TYPE_CHECKING:
     from agent.evaluator import Evaluator
     from agent.search import Searcher
+    from agent.situation import Situation
 
 __all__ = [
     "BOT_TEXTS",
@@ -79,7 +81,7 @@ def always(rows: IntArray, n_rows: int) -> FloatArray:
     return shares
 
 
-class Bot(ABC):
+class Bot(CubePlayer, ABC):
     """A player: gives a play for every position and roll; some give probabilities as well."""
 
     uses_draws: ClassVar[bool] = False
@@ -151,7 +153,7 @@ class Bot(ABC):
         """
         return ""
 
-    def close(self) -> None:  # noqa: B027 - most bots have nothing to give back
+    def close(self) -> None:
         """End processes of its own, if it has some; it cannot play after that. May be repeated."""
 
     def best_play(
@@ -202,6 +204,17 @@ class NetBot(Bot):
 
     def probabilities(self, boards: Board) -> Probs:
         return self._evaluator.probabilities(boards)
+
+    def choose_at(
+        self,
+        boards: Board,
+        rolls: NDArray[np.int8],
+        situations: "Sequence[Situation]",
+        draws: FloatArray | None = None,
+    ) -> Board:
+        if not self._is_international:
+            return super().choose_at(boards, rolls, situations)
+        return self._evaluator.choose_at(boards, rolls, situations)
 
     def evaluations(self) -> int:
         return self._evaluator.n_evaluated

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,9 @@ from engine.errors import PositionError
 from engine.moves import check_batch, check_running
 from engine.play_codes import MAX_PLAYS
 from engine.short_moves import new_scratch
+
+if TYPE_CHECKING:
+    from agent.situation import Situation
 
 __all__ = ["Evaluator", "checked_boards", "cubeless_equity", "load_evaluator", "swap_sides"]
 
@@ -80,6 +84,36 @@ class Evaluator:
         b, faces = check_batch(boards, rolls)
         out = np.empty_like(b)
         self.n_evaluated += choose_plays(self.net.contact, self.net.race, b, faces, self._work, out)
+        return out
+
+    def choose_at(
+        self, boards: ArrayLike, rolls: ArrayLike, situations: "Sequence[Situation]"
+    ) -> Board:
+        """As `choose`, by cubeful equity; situations: one for each row, seen by the mover.
+
+        Of equal plays the one with the higher cubeless equity, then the first in the order in
+        which they are found. Raises ConfigError as `agent.cube_table.cube_table` does.
+        """
+        from agent.cube_play import grouped
+        from agent.cube_values import table_of
+        from agent.kernels.cube import new_cube_work
+        from agent.kernels.cube_choice import choose_cubeful_plays
+
+        b, faces = check_batch(boards, rolls)
+        out = np.empty_like(b)
+        for situation, rows in grouped(situations):
+            table = table_of(situation)
+            self.n_evaluated += choose_cubeful_plays(
+                self.net.contact,
+                self.net.race,
+                b,
+                faces,
+                rows,
+                table,
+                new_cube_work(table),  # type: ignore[no-untyped-call]
+                self._work,
+                out,
+            )
         return out
 
     def rank(

@@ -4,8 +4,9 @@ Nothing here depends on which games are played together: dice and draws belong t
 """
 
 import time
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,12 @@ from engine.dice import game_generator, roll_dice
 from engine.rules import INTERNATIONAL, Rules
 from engine.scoring import result_factors
 from engine.variant import variant_of
+from eval.cube_tally import CubeCounts
 
-__all__ = ["MOST_TURNS", "Played", "Turns", "Work", "play_games"]
+if TYPE_CHECKING:
+    from agent.situation import Situation
+
+__all__ = ["MOST_TURNS", "Played", "Turns", "Work", "WorkMeter", "play_games"]
 
 MOST_TURNS = 50_000
 """Turns after which a game is given up: nothing in the rules ends a game, and an untrained net can
@@ -31,7 +36,7 @@ class Work(NamedTuple):
     """What a bot's decisions have cost; parts add up."""
 
     decisions: int = 0
-    """Rolls that it was asked about, those without a choice included."""
+    """Rolls that it was asked about, those without a choice included, and questions of the cube."""
     cpu_seconds: float = 0.0
     """CPU time of this process while it was asked, all threads, and of processes of its own."""
     evaluations: int | None = 0
@@ -68,16 +73,19 @@ class Turns(NamedTuple):
 class Played(NamedTuple):
     """Some games, all of them over or given up."""
 
-    points: NDArray[np.int8]
+    points: NDArray[np.signedinteger]
     """Of the first bot, `(n_streams, 2)`, or `(n_streams, 1)` unpaired. Column 0 has the first bot
     in seat 0, column 1 the same dice with the seats swapped. Factors of the scoring scheme,
-    negative where the second bot won, 0 for a draw by the last throw or a game given up."""
+    negative where the second bot won, 0 for a draw by the last throw or a game given up. With the
+    cube see `eval.cube_games`."""
     n_unfinished: int
     """Games given up as endless."""
     work: tuple[Work, Work]
     """Of each bot."""
     luck: NDArray[np.int64] | None = None
     """Of the first bot, shape as `points`, in millionths of a point; None if it was not told."""
+    cube: tuple[CubeCounts, CubeCounts] | None = None
+    """What each bot did with the cube; None in games without one."""
 
 
 class _Dice:
@@ -150,7 +158,7 @@ def play_games(
     seats = dice.starting_seats[streams]  # on roll
     boards = np.tile(variant_of(rules).start, (len(streams), 1))
     last_throw = np.zeros(len(streams), dtype=np.bool_)
-    meters = [_WorkMeter(bot) for bot in bots]
+    meters = [WorkMeter(bot) for bot in bots]
     for turn in range(MOST_TURNS if most_turns is None else most_turns):
         dice.throw(turn, streams)
         movers = seats ^ seatings  # number of the bot on roll
@@ -178,34 +186,66 @@ def play_games(
     return Played(points, len(streams), (meters[0].work, meters[1].work))
 
 
-class _WorkMeter:
+class WorkMeter:
     """A bot, and what its decisions cost."""
 
     def __init__(self, bot: Bot) -> None:
         self._bot = bot
         self.work = Work()
 
+    @property
+    def name(self) -> str:
+        return self._bot.name
+
     def choose(
         self, boards: Board, rolls: NDArray[np.int8], draws: NDArray[np.float64] | None
     ) -> Board:
+        with self._measured(len(boards)):
+            return self._bot.choose(boards, rolls, draws)
+
+    def choose_at(
+        self,
+        boards: Board,
+        rolls: NDArray[np.int8],
+        situations: "Sequence[Situation]",
+        draws: NDArray[np.float64] | None,
+    ) -> Board:
+        with self._measured(len(boards)):
+            return self._bot.choose_at(boards, rolls, situations, draws)
+
+    def doubles(self, boards: Board, situations: "Sequence[Situation]") -> NDArray[np.bool_]:
+        with self._measured(len(boards)):
+            return self._bot.doubles(boards, situations)
+
+    def answers(self, boards: Board, situations: "Sequence[Situation]") -> NDArray[np.int8]:
+        with self._measured(len(boards)):
+            return self._bot.answers(boards, situations)
+
+    def accepts_beavers(
+        self, boards: Board, situations: "Sequence[Situation]"
+    ) -> NDArray[np.bool_]:
+        with self._measured(len(boards)):
+            return self._bot.accepts_beavers(boards, situations)
+
+    @contextmanager
+    def _measured(self, n_decisions: int) -> Iterator[None]:
         cpu, evaluations = self._cpu_seconds(), self._bot.evaluations()
-        after = self._bot.choose(boards, rolls, draws)
+        yield
         counted = self._bot.evaluations()
         known = counted is not None and evaluations is not None
         part = Work(
-            len(boards),
+            n_decisions,
             self._cpu_seconds() - cpu,
             (counted or 0) - (evaluations or 0) if known else None,
         )
         self.work = self.work.plus(part)
-        return after
 
     def _cpu_seconds(self) -> float:
         return time.process_time() + self._bot.cpu_seconds()
 
 
 def _chosen(
-    bots: Sequence[_WorkMeter],
+    bots: Sequence[WorkMeter],
     movers: NDArray[np.int8],
     boards: Board,
     last_throw: NDArray[np.bool_],

@@ -8,7 +8,7 @@ from engine.house_moves import find_house_plays, may_bite
 from engine.play_codes import MAX_PLAYS, code_num_steps, code_source, code_step_die
 from engine.short_moves import find_codes
 
-__all__ = ["lucks_of_rolls"]
+__all__ = ["lucks_of_rolls", "pick_likely"]
 
 _TAKEN = -(1 << 62)
 
@@ -45,7 +45,7 @@ def _has_contact(w):
 
 
 @kernel
-def _pick_likely(w, after, codes, n, high, low, tables, n_likely, likely, scores):
+def pick_likely(w, after, codes, n, high, low, tables, n_likely, likely, scores):
     """Write the `n_likely` plays that look best by a linear evaluation, to `likely`."""
     table = tables[0] if _has_contact(w) else tables[1]
     for i in range(n):
@@ -116,7 +116,7 @@ def _value_of_roll(
     if n == 0:
         return _value_of_board(contact, race, w, flipped, work, bg_weight)
     if n > n_likely:
-        _pick_likely(w, after, scratch[1], n, high, low, tables, n_likely, likely, scores)
+        pick_likely(w, after, scratch[1], n, high, low, tables, n_likely, likely, scores)
         n = n_likely
         children_probs(contact, race, w, likely, n, high, low, weights, 0, work)
     else:
