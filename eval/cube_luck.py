@@ -10,10 +10,12 @@ luck V(start, r) less the mean over the 15 openings and both starters.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agent.checkpoint import default_net_path, load_net
 from agent.cube_play import grouped
 from agent.cube_values import table_of
 from agent.kernels.cube import new_cube_work
@@ -32,7 +34,7 @@ from eval.cube_games import CubeTurns
 from eval.kernels.cube_luck import cubeful_lucks
 from eval.luck import LUCK_UNITS, N_LIKELY, why_no_luck
 
-__all__ = ["CubeLuck", "CubeLuckMeter"]
+__all__ = ["CubeLuck", "CubeLuckMeter", "load_cube_luck_meter"]
 
 _OPENING_ROLL = np.array([[2, 1]], dtype=np.int8)  # any: the mean over all is asked for
 
@@ -139,6 +141,12 @@ class CubeLuckMeter:
                 lucks,
             )
         )
+
+
+def load_cube_luck_meter(path: Path | None, rules: Rules = INTERNATIONAL) -> CubeLuckMeter:
+    """A meter with the net of a file, or with the one that ships. Raises CheckpointError too."""
+    name = "net" if path is None else f"net:{path}"
+    return CubeLuckMeter(load_net(default_net_path() if path is None else path), rules, name)
 
 
 class CubeLuck:

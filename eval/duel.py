@@ -1,4 +1,7 @@
-"""Duels: cubeless money games of two bots on paired dice, with standard errors over the pairs.
+"""Duels of two bots on paired dice, with standard errors over the pairs.
+
+Cubeless money games, or games and matches with the cube (`eval.cube_games`). A match counts 1 or
+-1 to the first bot wherever games count points; `match_win` makes a share of matches won of that.
 
 Pair p plays the dice stream (seed, p) twice, the second time with seats swapped, so that part of
 the luck of the dice cancels; of the rest most can be taken out (`eval.luck`). Streams are played in
@@ -18,6 +21,7 @@ from typing import Any, Final, Literal, NamedTuple
 from agent.bot import Bot
 from engine.errors import ConfigError, NardiError
 from engine.rules import INTERNATIONAL, Rules
+from eval.cube_tally import CubeCounts
 from eval.duel_file import DuelFile, opened
 from eval.duel_workers import PROGRESS_EVERY_S, Chunk, Games, Plan, cut, play_chunks
 from eval.lockstep import Played
@@ -26,7 +30,7 @@ from eval.stats import Estimate
 from eval.stopping import StopRule
 from eval.tally import Side, Tally
 
-__all__ = ["CHUNK_STREAMS", "Duel", "Progress", "Side", "Standing", "play_duel"]
+__all__ = ["CHUNK_STREAMS", "Duel", "Progress", "Side", "Standing", "match_win", "play_duel"]
 
 CHUNK_STREAMS: Final = 128
 """Dice streams that are played side by side; fewer at first, to learn how fast the bots are."""
@@ -38,8 +42,9 @@ class Standing(NamedTuple):
     """The figures of a duel after one of its chunks, all games so far."""
 
     n_games: int
+    """Games, or matches."""
     ppg: Estimate
-    """Points per game of `a`, as played."""
+    """Points per game of `a`, as played; the mean of 1 and -1 in matches."""
     adjusted: Estimate | None
     """The same less the luck of the dice; None if that is not told."""
 
@@ -63,17 +68,20 @@ class Duel:
     luck_net: str | None
     """Name of the net that told the luck, "net" or "net:FILE"; None if none did."""
     n_games: int
-    """Games played: all of them, or fewer if it ended early."""
+    """Games played, or matches: all of them, or fewer if it ended early."""
     n_unfinished: int
     """Those of them that were given up as endless (`most_turns`); they count 0."""
     points: dict[int, int]
     """Number of games by a's points, from the lowest up; those that occurred."""
     curve: tuple[Standing, ...]
     """The figures so far after every chunk, in order; the last has those of the whole duel."""
+    cube: tuple[CubeCounts, CubeCounts] | None
+    """What `a` and `b` did with the cube; None in games without one."""
     seed: int
     rules: Rules
     paired: bool
     stop: StopRule
+    """In matches its width is that of the mean of 1 and -1."""
     ended: Ended
     """Why no more games were played: all are there, the stop rule holds, Ctrl-C, or a bot's fault.
     Only whole chunks count, in order: games that are over early are not a fair sample of those
@@ -86,6 +94,11 @@ class Duel:
     """Wall-clock time of the others, starting the workers included, compiling not."""
 
     @property
+    def is_match(self) -> bool:
+        """Whether matches were played."""
+        return self.cube is not None and self.rules.match_to is not None
+
+    @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended it."""
         return self.ended == "interrupted"
@@ -94,6 +107,11 @@ class Duel:
     def best(self) -> Estimate:
         """The more precise score: the adjusted one if there is one."""
         return self.ppg if self.adjusted is None else self.adjusted
+
+
+def match_win(score: Estimate) -> Estimate:
+    """Share of matches won, from the mean of 1 and -1; a match given up counts half."""
+    return Estimate(mean=(1 + score.mean) / 2, stderr=score.stderr / 2, n=score.n)
 
 
 class Progress(NamedTuple):
@@ -112,6 +130,7 @@ def play_duel(
     seed: int,
     rules: Rules = INTERNATIONAL,
     *,
+    cube: bool = False,
     workers: int = 1,
     paired: bool = True,
     chunk_streams: int = CHUNK_STREAMS,
@@ -127,12 +146,14 @@ def play_duel(
 
     a, b: texts that `eval.players.load_player` knows, or bots, which must play by the same rules;
     a bot made otherwise can play with one worker only. n_games: at most so many; even if paired.
-    The stake is always 1 and there is no cube: of the rules the plays, the scoring scheme and the
-    end of the game count, Jacoby's rule and `mars_with_cube` do not. Unpaired games have streams of
-    their own with `a` in seat 0, for null tests. most_turns: turns after which a game is given up
-    and counts 0, None = `eval.lockstep.MOST_TURNS`. luck: whether to take the luck of the dice out,
-    by the net that ships or that of the file luck_net. stop: what ends it early, looked at after
-    every chunk. file: where games are kept, and read from if some were played before. on_progress
+    cube: whether to play by all of the rules, with the cube for money or, with `match_to`, matches,
+    of which n_games are played then. Without, the stake is always 1: of the rules the plays, the
+    scoring scheme and the end of the game count, Jacoby's rule and `mars_with_cube` do not.
+    Unpaired games have streams of their own with `a` in seat 0, for null tests. most_turns: turns
+    after which a game is given up and counts 0, None = `eval.lockstep.MOST_TURNS`. luck: whether to
+    take the luck of the dice out, by the net that ships or that of the file luck_net. stop: what
+    ends it early, looked at after every chunk. file: where games are kept, and read from if some
+    were played before. on_progress
     is called a few times a second, on_chunk with the games of every chunk, in order.
 
     Raises ConfigError for bad arguments and files, NardiError for a bot's fault or a worker that
@@ -159,6 +180,7 @@ def play_duel(
         most_turns=most_turns,
         luck=luck,
         luck_net=luck_net,
+        cube=cube,
     )
     with contextlib.ExitStack() as stack:
         games = Games(plan, (_loaded(a, rules, stack), _loaded(b, rules, stack)))
@@ -191,6 +213,7 @@ def _head(games: Games) -> dict[str, Any]:
         "b_fingerprint": games.bots[1].fingerprint(),
         "seed": plan.seed,
         "rules": plan.rules.as_dict(),
+        "cube": plan.cube,
         "paired": plan.paired,
         "most_turns": plan.most_turns,
         "luck": None if meter is None else meter.fingerprint(),
@@ -288,6 +311,7 @@ class _Match:
             n_games=tally.n_games,
             n_unfinished=tally.n_unfinished,
             points=tally.points(),
+            cube=tally.cube,
             curve=tuple(self._curve),
             seed=plan.seed,
             rules=plan.rules,

@@ -16,6 +16,7 @@ from typing import IO, Any, Final
 import numpy as np
 
 from engine.errors import ConfigError, NardiError
+from eval.cube_tally import CubeCounts
 from eval.duel_workers import Chunk
 from eval.lockstep import Played, Work
 
@@ -142,7 +143,7 @@ def _check_head(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> No
     differing = [
         f"{name} {found.get(name)!r}, here {value!r}"
         for name, value in wanted.items()
-        if found.get(name) != value
+        if ({"cube": False} | found).get(name) != value
     ]
     if differing:
         raise ConfigError(f"'{path}' is the file of another duel: {'; '.join(differing)}")
@@ -155,6 +156,7 @@ def _record(chunk: Chunk, played: Played) -> dict[str, Any]:
         "luck_millionths": None if played.luck is None else played.luck.tolist(),
         "unfinished": played.n_unfinished,
         "work": [work._asdict() for work in played.work],
+        **({} if played.cube is None else {"cube": [each._asdict() for each in played.cube]}),
     }
 
 
@@ -173,13 +175,17 @@ def _chunk(
         )
     n_seatings = 2 if head["paired"] else 1
     try:
-        points = np.array(record["points"], dtype=np.int8)
+        points = np.array(record["points"], dtype=np.int64)
+        cube = None
+        if head["cube"]:
+            cube = CubeCounts(**record["cube"][0]), CubeCounts(**record["cube"][1])
         luck = record["luck_millionths"]
         played = Played(
             points,
             int(record["unfinished"]),
             (Work(**record["work"][0]), Work(**record["work"][1])),
             None if luck is None else np.array(luck, dtype=np.int64),
+            cube,
         )
         good = points.ndim == 2 and points.shape[1] == n_seatings and len(points) > 0
         good = good and (played.luck is not None) == (head["luck"] is not None)

@@ -19,7 +19,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from engine.variant import variant_of
 from eval.lockstep import Played, play_games
 from eval.luck import GameLuck, LuckMeter, load_luck_meter
 from eval.players import load_player
+
+if TYPE_CHECKING:
+    from eval.cube_luck import CubeLuckMeter
 
 __all__ = ["Chunk", "Games", "Plan", "cut", "play_chunks"]
 
@@ -57,6 +60,8 @@ class Plan:
     """Whether the luck of the dice is told."""
     luck_net: Path | None
     """The net to tell it by; None = the one that ships."""
+    cube: bool = False
+    """Whether the cube is played with, and matches if the rules have a length."""
 
 
 class Games:
@@ -66,24 +71,33 @@ class Games:
         """Raises what loading the net for the luck raises."""
         self.plan = plan
         self.bots = bots
-        self.meter: LuckMeter | None = None
-        if plan.luck:
+        self.meter: LuckMeter | CubeLuckMeter | None = None
+        if plan.luck and plan.cube:
+            from eval.cube_luck import load_cube_luck_meter
+
+            self.meter = load_cube_luck_meter(plan.luck_net, plan.rules)
+        elif plan.luck:
             self.meter = load_luck_meter(plan.luck_net, plan.rules)
 
     def warm_up(self) -> None:
         """One decision of each bot, so that compiling is over, and kept for the workers to come."""
+        if self.plan.cube:
+            self._play_cube((0, 1), lambda n_over: None, most_turns=2)
+            return
         board = variant_of(self.plan.rules).start[np.newaxis]
         roll = np.array([[3, 1]], dtype=np.int8)
         for bot in self.bots:
             bot.choose(board, roll, np.zeros(1))
-        if self.meter is not None:
+        if isinstance(self.meter, LuckMeter):
             self.meter.lucks(board, roll, np.ones(1, dtype=np.bool_))
 
     def play(self, chunk: Chunk, on_turn: Callable[[int], None]) -> Played:
         """The games of some streams; what on_turn raises goes through."""
         plan = self.plan
+        if plan.cube:
+            return self._play_cube(chunk, on_turn, plan.most_turns)
         luck = None
-        if self.meter is not None:
+        if isinstance(self.meter, LuckMeter):
             luck = GameLuck(self.meter, chunk[1], 2 if plan.paired else 1)
         played = play_games(
             self.bots,
@@ -92,6 +106,28 @@ class Games:
             plan.rules,
             paired=plan.paired,
             most_turns=plan.most_turns,
+            on_turn=on_turn,
+            watch=luck.watch if luck is not None else lambda turns: None,
+        )
+        return played if luck is None else played._replace(luck=luck.units())
+
+    def _play_cube(
+        self, chunk: Chunk, on_turn: Callable[[int], None], most_turns: int | None
+    ) -> Played:
+        from eval.cube_games import play_cube_games
+        from eval.cube_luck import CubeLuck, CubeLuckMeter
+
+        plan = self.plan
+        luck = None
+        if isinstance(self.meter, CubeLuckMeter):
+            luck = CubeLuck(self.meter, chunk[1], 2 if plan.paired else 1)
+        played = play_cube_games(
+            self.bots,
+            plan.seed,
+            *chunk,
+            plan.rules,
+            paired=plan.paired,
+            most_turns=most_turns,
             on_turn=on_turn,
             watch=luck.watch if luck is not None else lambda turns: None,
         )

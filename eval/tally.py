@@ -1,21 +1,21 @@
 """Counts from which all figures of a duel follow; parts add up exactly, in any order."""
 
 import math
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.rules import Rules
 from engine.scoring import KINDS
+from eval.cube_tally import CubeCounts
 from eval.lockstep import Played, Work
 from eval.luck import LUCK_UNITS
 from eval.stats import Estimate, Moments
 
 __all__ = ["Side", "Tally", "adjusted_units"]
-
-_MOST_POINTS: Final = max(len(kinds) for kinds in KINDS.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,54 +48,52 @@ class Tally:
 
     games_a_stream: int = 2
     has_luck: bool = False
-    of_games: NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros(2 * _MOST_POINTS + 1, dtype=np.int64)
-    )
-    """Games by a's points, from -4 up."""
-    of_streams: NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros(4 * _MOST_POINTS + 1, dtype=np.int64)
-    )
-    """Dice streams by the sum of a's points in their games, from -8 up."""
+    of_games: Mapping[int, int] = field(default_factory=Counter)
+    """Games by a's points, or matches by 1 and -1."""
+    of_streams: Mapping[int, int] = field(default_factory=Counter)
+    """Dice streams by the sum of a's points in their games."""
     adjusted_sum: int = 0
     """Of `adjusted_units` over all streams."""
     adjusted_sum_sq: int = 0
     n_unfinished: int = 0
     work: tuple[Work, Work] = (Work(), Work())
+    cube: tuple[CubeCounts, CubeCounts] | None = None
 
     def __add__(self, played: Played) -> "Tally":
-        points = played.points
-        n_most = _MOST_POINTS
-        games = np.bincount((points.ravel() + n_most).astype(np.int64), minlength=2 * n_most + 1)
-        sums = points.sum(axis=1, dtype=np.int64) + 2 * n_most
-        streams = np.bincount(sums, minlength=4 * n_most + 1)
+        points = played.points.astype(np.int64)
         units = adjusted_units(played).tolist()
+        cube = self.cube
+        if played.cube is not None:
+            a, b = cube or (CubeCounts(), CubeCounts())
+            cube = a.plus(played.cube[0]), b.plus(played.cube[1])
         return replace(
             self,
-            of_games=self.of_games + games,
-            of_streams=self.of_streams + streams,
+            of_games=Counter(self.of_games) + Counter(points.ravel().tolist()),
+            of_streams=Counter(self.of_streams) + Counter(points.sum(axis=1).tolist()),
             adjusted_sum=self.adjusted_sum + sum(units),
             adjusted_sum_sq=self.adjusted_sum_sq + sum(unit * unit for unit in units),
             n_unfinished=self.n_unfinished + played.n_unfinished,
             work=(self.work[0].plus(played.work[0]), self.work[1].plus(played.work[1])),
+            cube=cube,
         )
 
     @property
     def n_games(self) -> int:
-        return int(self.of_games.sum())
+        """Games, or matches."""
+        return sum(self.of_games.values())
 
     @property
     def n_streams(self) -> int:
-        return int(self.of_streams.sum())
+        return sum(self.of_streams.values())
 
     def points(self) -> dict[int, int]:
         """Number of games by a's points, those that occurred, from the lowest up."""
-        numbers = range(-_MOST_POINTS, _MOST_POINTS + 1)
-        return {p: int(n) for p, n in zip(numbers, self.of_games, strict=True) if n}
+        return dict(sorted(self.of_games.items()))
 
     def ppg(self) -> Estimate:
-        """Points per game of a, as played."""
-        sums = np.arange(-2 * _MOST_POINTS, 2 * _MOST_POINTS + 1)
-        return Moments.of(sums / self.games_a_stream, self.of_streams).estimate()
+        """Points per game of a, as played; in matches the mean of 1 and -1."""
+        means = [total / self.games_a_stream for total in self.of_streams]
+        return Moments.of(means, self.of_streams.values()).estimate()
 
     def adjusted(self) -> Estimate | None:
         """The same less the luck of the dice; None if it was not told."""
@@ -112,16 +110,21 @@ class Tally:
 
     def side(self, bot: str, number: int, rules: Rules) -> Side:
         """Rates of bot 0, a, or 1, b."""
-        kinds = KINDS[rules.scoring]
-        wins = self.of_games[_MOST_POINTS:][1:] if number == 0 else self.of_games[:_MOST_POINTS]
-        if number == 1:
-            wins = wins[::-1]
-        backgammons = [int(n) for n, kind in zip(wins, kinds, strict=False) if kind.name == "koks"]
-        n_games = max(self.n_games, 1)
+        if self.cube is not None:
+            counts = self.cube[number]
+            wins, gammons, backgammons = counts.wins, counts.gammons, counts.backgammons
+            n_games = max(counts.games, 1)
+        else:
+            kinds = KINDS[rules.scoring]
+            sign = 1 if number == 0 else -1
+            by_kind = [self.of_games.get(sign * factor, 0) for factor in range(1, len(kinds) + 1)]
+            wins, gammons = sum(by_kind), sum(by_kind[1:])
+            koks = [n for n, kind in zip(by_kind, kinds, strict=True) if kind.name == "koks"]
+            backgammons, n_games = sum(koks), max(self.n_games, 1)
         return Side(
             bot=bot,
-            win=int(wins.sum()) / n_games,
-            gammon=int(wins[1:].sum()) / n_games,
-            backgammon=sum(backgammons) / n_games,
+            win=wins / n_games,
+            gammon=gammons / n_games,
+            backgammon=backgammons / n_games,
             work=self.work[number],
         )

@@ -4,9 +4,10 @@ import math
 from typing import Any, Final
 
 from eval import lockstep
-from eval.duel import Duel, Side
+from eval.duel import Duel, Side, match_win
 from eval.stats import Estimate
 from eval.stopping import CONFIDENCE, lasting_interval
+from nardi.cube_duel_view import cube_document, cube_lines
 
 __all__ = ["document", "notes", "table", "with_error"]
 
@@ -24,17 +25,21 @@ def with_error(estimate: Estimate) -> str:
 
 def document(duel: Duel) -> dict[str, Any]:
     """The JSON of a duel."""
-    adjusted = duel.adjusted
     return {
         "a": _side_document(duel.a),
         "b": _side_document(duel.b),
-        "games": duel.n_games,
-        "ppg": duel.ppg.mean,
-        "stderr_ppg": _number(duel.ppg.stderr),
-        "adjusted_ppg": None if adjusted is None else adjusted.mean,
-        "stderr_adjusted_ppg": None if adjusted is None else _number(adjusted.stderr),
+        "games": duel.n_games if duel.cube is None else duel.cube[0].games,
+        "matches": duel.n_games if duel.is_match else None,
+        **_estimate("ppg", None if duel.is_match else duel.ppg),
+        **_estimate("adjusted_ppg", None if duel.is_match else duel.adjusted),
+        **_estimate("match_win", match_win(duel.ppg) if duel.is_match else None),
+        **_estimate(
+            "adjusted_match_win",
+            match_win(duel.adjusted) if duel.is_match and duel.adjusted else None,
+        ),
         "luck_net": duel.luck_net,
-        "points": {str(points): n for points, n in duel.points.items()},
+        "points": None if duel.is_match else {str(points): n for points, n in duel.points.items()},
+        "cube": cube_document(duel),
         "seed": duel.seed,
         "seconds": duel.seconds,
         "rules": duel.rules.as_dict(),
@@ -45,6 +50,12 @@ def document(duel: Duel) -> dict[str, Any]:
         "interrupted": duel.interrupted,
         "fault": duel.fault,
     }
+
+
+def _estimate(name: str, estimate: Estimate | None) -> dict[str, float | None]:
+    if estimate is None:
+        return {name: None, f"stderr_{name}": None}
+    return {name: estimate.mean, f"stderr_{name}": _number(estimate.stderr)}
 
 
 def _number(value: float) -> float | None:
@@ -73,14 +84,25 @@ def _ratio(a: float, b: float) -> float | None:
 
 
 def _stop_document(duel: Duel) -> dict[str, Any]:
-    low, high = lasting_interval(duel.best)
+    low, high = _lasting(duel)
+    unit = "match_win" if duel.is_match else "ppg"
     return {
-        "until_width_ppg": duel.stop.width,
+        f"until_width_{unit}": _width(duel),
         "until_decided": duel.stop.decided,
         "confidence": CONFIDENCE,
-        "lasting_low_ppg": _number(low),
-        "lasting_high_ppg": _number(high),
+        f"lasting_low_{unit}": _number(low),
+        f"lasting_high_{unit}": _number(high),
     }
+
+
+def _lasting(duel: Duel) -> tuple[float, float]:
+    return lasting_interval(match_win(duel.best) if duel.is_match else duel.best)
+
+
+def _width(duel: Duel) -> float | None:
+    """Of the stop rule, in the unit that is shown."""
+    width = duel.stop.width
+    return width if width is None or not duel.is_match else width / 2
 
 
 # --- text ---
@@ -88,31 +110,35 @@ def _stop_document(duel: Duel) -> dict[str, Any]:
 
 def table(duel: Duel) -> str:
     """The figures for people."""
+    what = f"{duel.n_games:,} games"
+    if duel.is_match and duel.cube is not None:
+        what = (
+            f"{duel.n_games:,} matches to {duel.rules.match_to} points"
+            f" ({duel.cube[0].games:,} games)"
+        )
     lines = [
-        f"{duel.a.bot} against {duel.b.bot}: {duel.n_games:,} games, seed {duel.seed}, rules"
-        f" {duel.rules}",
+        f"{duel.a.bot} against {duel.b.bot}: {what}, seed {duel.seed}, rules {duel.rules}",
         "",
         *_side_lines(duel),
+        *cube_lines(duel),
         "",
-        f"{duel.a.bot} scores {_score(duel.best)}",
+        f"{duel.a.bot} {_result(duel)}",
     ]
     if duel.adjusted is not None:
-        lines += [
-            f"  luck of the dice taken out by {duel.luck_net}; as played"
-            f" {with_error(duel.ppg)}{_times(duel)}"
-            if not math.isnan(duel.ppg.stderr)
-            else f"  luck of the dice taken out by {duel.luck_net}; as played {duel.ppg.mean:+.3f}"
-        ]
+        played = _shown(duel, duel.ppg)
+        told = played if math.isnan(duel.ppg.stderr) else f"{played}{_times(duel)}"
+        lines.append(f"  luck of the dice taken out by {duel.luck_net}; as played {told}")
     if duel.stop:
         lines.append(_stop_line(duel))
     n_played = duel.n_games - duel.n_from_file
+    unit = "matches" if duel.is_match else "games"
     if n_played:
         rate = n_played / duel.seconds
-        speed = f"{duel.seconds:,.1f} s, {rate:,.{0 if rate >= 10 else 2}f} games/s"
+        speed = f"{duel.seconds:,.1f} s, {rate:,.{0 if rate >= 10 else 2}f} {unit}/s"
     else:
         speed = "no game played"
     if duel.n_from_file:
-        speed += f"; {duel.n_from_file:,} games were in the file"
+        speed += f"; {duel.n_from_file:,} {unit} were in the file"
     return "\n".join([*lines, speed])
 
 
@@ -131,13 +157,31 @@ def _side_lines(duel: Duel) -> list[str]:
     return lines
 
 
-def _score(score: Estimate) -> str:
+def _shown(duel: Duel, score: Estimate) -> str:
+    """A score with its error if that is known, in the duel's unit."""
+    if duel.is_match:
+        rate = match_win(score)
+        error = "" if math.isnan(rate.stderr) else f" ± {rate.stderr:.2%}"
+        return f"{rate.mean:.2%}{error}"
+    return f"{score.mean:+.3f}" if math.isnan(score.stderr) else with_error(score)
+
+
+def _result(duel: Duel) -> str:
+    score = duel.best
+    text = _shown(duel, score)
     if math.isnan(score.stderr):
-        return f"{score.mean:+.3f} points per game (one pair of games tells no error)"
-    digits = 3 if score.stderr >= 0.0095 else 4
-    low, high = score.interval(CONFIDENCE)
-    interval = f"{low:+.{digits}f} to {high:+.{digits}f}"
-    return f"{with_error(score)} points per game ({_LEVEL}: {interval})"
+        what = "matches" if duel.is_match else "games"
+        interval = f"one pair of {what} tells no error"
+    elif duel.is_match:
+        low, high = match_win(score).interval(CONFIDENCE)
+        interval = f"{_LEVEL}: {low:.2%} to {high:.2%}"
+    else:
+        digits = 3 if score.stderr >= 0.0095 else 4
+        low, high = score.interval(CONFIDENCE)
+        interval = f"{_LEVEL}: {low:+.{digits}f} to {high:+.{digits}f}"
+    if duel.is_match:
+        return f"wins {text} of the matches ({interval})"
+    return f"scores {text} points per game ({interval})"
 
 
 def _times(duel: Duel) -> str:
@@ -150,25 +194,28 @@ def _times(duel: Duel) -> str:
 
 
 def _stop_line(duel: Duel) -> str:
-    low, high = lasting_interval(duel.best)
-    lasting = f"{_LEVEL} however often looked at: {low:+.3f} to {high:+.3f}"
+    low, high = _lasting(duel)
+    ends = f"{low:.2%} to {high:.2%}" if duel.is_match else f"{low:+.3f} to {high:+.3f}"
+    lasting = f"{_LEVEL} however often looked at: {ends}"
     if duel.ended == "decided":
         winner = duel.a.bot if duel.best.mean > 0 else duel.b.bot
         return f"decided: {winner} is better ({lasting})"
     if duel.ended == "width":
-        return f"stopped: the half-width is {duel.stop.width} or less"
+        return f"stopped: the half-width is {_width(duel)} or less"
     return f"not decided ({lasting})" if duel.stop.decided else "the width was not reached"
 
 
 def notes(duel: Duel, n_wanted: int) -> list[str]:
     """What else is to be told, on stderr."""
     told = []
+    what = "matches" if duel.is_match else "games"
     if duel.n_unfinished:
+        counts = "count half" if duel.is_match else "count as 0 points"
         told.append(
-            f"{duel.n_unfinished:,} games were not over after {lockstep.MOST_TURNS:,} turns and"
-            " count as 0 points"
+            f"{duel.n_unfinished:,} {what} were not over after {lockstep.MOST_TURNS:,} turns"
+            f"{' of a game' if duel.is_match else ''} and {counts}"
         )
-    of_first = f"the figures are of the first {duel.n_games:,} of {n_wanted:,} games"
+    of_first = f"the figures are of the first {duel.n_games:,} of {n_wanted:,} {what}"
     if duel.interrupted:
         told.append(f"interrupted; {of_first}")
     if duel.fault is not None:

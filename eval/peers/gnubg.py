@@ -1,4 +1,11 @@
-"""GNU Backgammon as a player: the nets and search of its binding `gnubg` (PyPI), cubeless.
+"""GNU Backgammon as a player: the nets and search of its binding `gnubg` (PyPI).
+
+With the cube its probabilities before the roll and after each play go through our model of the cube
+(`agent.cube_play`), in which they give GNU Backgammon's own figures, money and match, but for two
+cases told in docs/cube.md: the binding tells no cube decision (`hint` refuses, `evaluate` returns
+cubeless equities even when asked for cubeful ones), and that of `gnubg_nn` refuses money play and
+takes cube and score from the process. So `gnubg@N` is gnubg's n-ply probabilities with gnubg's
+0-ply handling of the cube.
 
 What is asked is `gnubg.evaluate`, with the nets and bear-off databases that come with it: no cube,
 no noise, no pruning nets (gnubg's own default for an evaluation context: every figure is the
@@ -20,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from agent.bot import FloatArray
+from agent.situation import Situation
 from engine.board import Board, IntArray
 from engine.rules import INTERNATIONAL, Rules
 from eval.peers.judge import JudgeBot, peer_module, swapped
@@ -62,14 +70,21 @@ class GnubgBot(JudgeBot):
         found = [evaluate(board, cube, context)[:5] for board in gnubg_boards(afterstates)]
         return swapped(np.array(found))
 
-    def best_of(self, afterstates: Board, before: Board, equities: FloatArray) -> int:
+    def best_of(
+        self,
+        afterstates: Board,
+        before: Board,
+        equities: FloatArray,
+        situation: Situation | None = None,
+    ) -> int:
         numbers = np.arange(len(afterstates))
         for depth in range(1, self.depth + 1):
             kept = self._kept(equities, depth - 1)
             numbers = numbers[kept]
             if len(numbers) == 1:
                 return int(numbers[0])
-            equities = self.equities(afterstates[numbers], before, depth)
+            of_plays = None if situation is None else [situation] * len(numbers)
+            equities = self.equities(afterstates[numbers], before, depth, of_plays)
         return int(numbers[np.argmax(equities)])
 
     def _kept(self, equities: FloatArray, depth: int) -> IntArray:

@@ -6,12 +6,15 @@ So it cannot answer with an illegal play, and needs no play text of the other pr
 import importlib
 import importlib.metadata
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agent.bot import Bot, FloatArray, always, best_rows
+from agent.cube_play import cubeful_worths
+from agent.situation import Situation
 from engine.board import Board, IntArray
 from engine.errors import ConfigError
 from engine.moves import check_batch, legal_afterstates_batch
@@ -25,6 +28,8 @@ Probs = NDArray[np.float32]
 
 DEPTHS: Final = (0, 1, 2)
 """Depths at which other programs can be asked, as gnubg counts them."""
+
+_TIE_BREAK: Final = 1e-9
 
 _PLAY_SWITCHES: Final = ("game", "hit_and_hide", "hit_then_bear_off", "end_rule", "scoring")
 
@@ -70,7 +75,12 @@ def set_results(boards: Board, probs: FloatArray) -> NDArray[np.bool_]:
 
 
 class JudgeBot(Bot):
-    """Another program's probabilities as a player of the international game, without cube."""
+    """Another program's probabilities as a player of the international game.
+
+    With the cube its probabilities go through our model of the cube (`agent.cube_play`), which
+    reproduces GNU Backgammon's own figures from the same probabilities (docs/cube.md); an adapter
+    whose program can be asked for its own decisions overrides that.
+    """
 
     has_probabilities = True
 
@@ -98,11 +108,17 @@ class JudgeBot(Bot):
         """
 
     @abstractmethod
-    def best_of(self, afterstates: Board, before: Board, equities: FloatArray) -> int:
+    def best_of(
+        self,
+        afterstates: Board,
+        before: Board,
+        equities: FloatArray,
+        situation: Situation | None = None,
+    ) -> int:
         """Number of the best of some plays of one decision, found by looking ahead.
 
         afterstates: `(n, 26)`, two or more, in lexicographic order; before: `(26,)`; equities:
-        `(n,)` at depth 0.
+        `(n,)` at depth 0; situation: the mover's, None without a cube.
         """
 
     def mover_probabilities(
@@ -117,10 +133,25 @@ class JudgeBot(Bot):
             self._n_judged += int(goes_on.sum())
         return probs
 
-    def equities(self, afterstates: Board, before: Board, depth: int) -> FloatArray:
-        """What plays are worth to the mover; before: `(n, 26)`, or `(26,)` of one decision."""
+    def equities(
+        self,
+        afterstates: Board,
+        before: Board,
+        depth: int,
+        situations: Sequence[Situation] | None = None,
+    ) -> FloatArray:
+        """What plays are worth to the mover; before: `(n, 26)`, or `(26,)` of one decision.
+
+        situations: of each play, the mover's; None without a cube.
+        """
         boards_before = np.broadcast_to(before, afterstates.shape)
-        return cubeless_equities(self.mover_probabilities(afterstates, boards_before, depth))
+        probs = self.mover_probabilities(afterstates, boards_before, depth)
+        if situations is None:
+            return cubeless_equities(probs)
+        # Where the cube makes plays equal the cubeless equity decides, by next to nothing.
+        return cubeful_worths(
+            swapped(probs), afterstates, situations
+        ) + _TIE_BREAK * cubeless_equities(probs)
 
     def evaluations(self) -> int | None:
         # What a search of theirs evaluates on the way is not told.
@@ -137,20 +168,41 @@ class JudgeBot(Bot):
         chosen: Board = afterstates[self._best_rows(b, afterstates, offsets)]
         return chosen
 
+    def choose_at(
+        self,
+        boards: Board,
+        rolls: NDArray[np.int8],
+        situations: Sequence[Situation],
+        draws: FloatArray | None = None,
+    ) -> Board:
+        b, faces = check_batch(boards, rolls)
+        afterstates, offsets = legal_afterstates_batch(b, faces, self.rules)
+        chosen: Board = afterstates[self._best_rows(b, afterstates, offsets, situations)]
+        return chosen
+
     def candidate_shares(self, boards: Board, afterstates: Board, offsets: IntArray) -> FloatArray:
         return always(self._best_rows(np.asarray(boards), afterstates, offsets), len(afterstates))
 
-    def _best_rows(self, boards: Board, afterstates: Board, offsets: IntArray) -> IntArray:
+    def _best_rows(
+        self,
+        boards: Board,
+        afterstates: Board,
+        offsets: IntArray,
+        situations: Sequence[Situation] | None = None,
+    ) -> IntArray:
         counts = np.diff(offsets)
         equities = np.zeros(len(afterstates))
         is_choice = np.repeat(counts > 1, counts)  # a forced play needs no judging
-        before = np.repeat(boards, counts, axis=0)
-        equities[is_choice] = self.equities(afterstates[is_choice], before[is_choice], 0)
+        numbers = np.repeat(np.arange(len(counts)), counts)[is_choice]
+        of_plays = None if situations is None else [situations[i] for i in numbers.tolist()]
+        equities[is_choice] = self.equities(afterstates[is_choice], boards[numbers], 0, of_plays)
         rows = best_rows(equities, offsets)
         if self.depth:
-            for i in np.flatnonzero(counts > 1):
+            for i in np.flatnonzero(counts > 1).tolist():
                 own = slice(offsets[i], offsets[i + 1])
-                rows[i] = offsets[i] + self.best_of(afterstates[own], boards[i], equities[own])
+                situation = None if situations is None else situations[i]
+                best = self.best_of(afterstates[own], boards[i], equities[own], situation)
+                rows[i] = offsets[i] + best
         return rows
 
     def probabilities(self, boards: Board) -> Probs:

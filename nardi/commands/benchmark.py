@@ -5,18 +5,23 @@ import math
 import secrets
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nardi.cpus import num_cpus
+
+if TYPE_CHECKING:
+    from engine.rules import Rules
 
 __all__ = ["add_parser", "run"]
 
 _GAMES: Final = 2000
 _WORST: Final = 5
+_MATCHES: Final = 200
 _GAMES_AT_MOST: Final = 100_000  # where something else is to end it
 _OF_DUELS: Final = (
     *("games", "seed", "workers", "rules", "luck", "luck_net"),
     *("until_width", "until_decided", "out"),
+    *("cube", "money", "match", "jacoby", "beaver"),
 )
 # Against these the luck is no help: their blunders, judged by what is best, swing more than dice.
 _TOO_WEAK: Final = {"random", "pip-greedy"}
@@ -26,8 +31,9 @@ random, pip-greedy, pubeval, net (the one that nardi brings) or net:FILE; a dept
 net@0. Other programs (pip install 'nardi[peers]'): gnubg@N and sage@N with N = 0, 1 or 2; any
 other: exec:COMMAND (docs/protocol.md)"""
 _DESCRIPTION = """\
-Play cubeless money games of two bots and tell how many points per game the first wins from the
-second; of three or more, play all pairs and rate them. Every dice stream is played twice, the
+Play money games of two bots, without the cube or with it, and tell how many points per game the
+first wins from the second, or play matches and tell how many it wins; of three or more bots, play
+games of all pairs and rate them. Every dice stream is played twice, the
 second time with the seats swapped, so that part of the luck cancels; most of the rest is taken out
 by what a net thinks of each roll. The same seed gives the same figures for any number of workers.
 Ctrl-C ends it with the figures so far. With --decisions or --positions nothing is played: one bot
@@ -67,14 +73,38 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--games",
         type=int,
         metavar="N",
-        help=f"an even number, the most with --until-...; default: {_GAMES}, {_GAMES_AT_MOST} with"
-        " --until-...",
+        help="of games or of matches: an even number, the most with --until-...; default:"
+        f" {_GAMES} games or {_MATCHES} matches, {_GAMES_AT_MOST} with --until-...",
+    )
+    kinds = parser.add_argument_group("games with the cube (docs/benchmarks.md)")
+    kinds.add_argument(
+        "--cube",
+        action="store_true",
+        help="play with the doubling cube, by all of the rules: money games unless --match or the"
+        " rules say otherwise",
+    )
+    lengths = kinds.add_mutually_exclusive_group()
+    lengths.add_argument(
+        "--match", type=int, metavar="N", help="with the cube, matches to N points"
+    )
+    lengths.add_argument("--money", action="store_true", help="with the cube, money games")
+    kinds.add_argument(
+        "--jacoby",
+        action="store_true",
+        help="with the cube, gammons count only after a double (rules jacoby=true); default:"
+        " not so",
+    )
+    kinds.add_argument(
+        "--beaver",
+        action="store_true",
+        help="with the cube, a double may be doubled back (rules beaver=true); default: not so",
     )
     parser.add_argument(
         "--until-width",
         type=float,
         metavar="W",
-        help="stop when the 95%% interval is the score ± W or narrower",
+        help="stop when the 95%% interval is the score ± W or narrower; W in points per game, or"
+        " in matches as a share of them, such as 0.01",
     )
     parser.add_argument(
         "--until-decided",
@@ -107,7 +137,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--rules",
         metavar="RULES",
-        help="house rules, such as caucasian; the cube's do not count (docs/rules.md)",
+        help="house rules, such as caucasian; those of the cube count with the cube only"
+        " (docs/rules.md)",
     )
     parser.add_argument(
         "--report",
@@ -191,7 +222,7 @@ def _measure(args: argparse.Namespace) -> int:
 
 def _duel(args: argparse.Namespace) -> int:
     from eval.duel import Progress as DuelProgress
-    from eval.duel import play_duel
+    from eval.duel import match_win, play_duel
     from eval.stopping import StopRule
     from nardi.cli import DONE, FAILED, INTERRUPTED
     from nardi.compiling import compiling_is_told
@@ -203,15 +234,26 @@ def _duel(args: argparse.Namespace) -> int:
     settings = _settings(args)
     luck = settings.pop("luck")(a, b)
     games = settings["n_games"]
-    stop = StopRule(width=args.until_width, decided=args.until_decided)
+    is_match = settings["cube"] and settings["rules"].match_to is not None
+    width = args.until_width
+    stop = StopRule(
+        # A share of matches is half as far from a half as the score is from 0.
+        width=2 * width if is_match and width is not None else width,
+        decided=args.until_decided,
+    )
     if stop and args.games is None:
         games = settings["n_games"] = _GAMES_AT_MOST
     seed = _seed(args, args.out)
-    with compiling_is_told(), Progress("nardi benchmark", games, "games") as progress:
+    unit = "matches" if is_match else "games"
+    with compiling_is_told(), Progress("nardi benchmark", games, unit) as progress:
 
         def show(so_far: DuelProgress) -> None:
             known = not math.isnan(so_far.ppg.stderr)
-            progress.update(so_far.n_games, f"{with_error(so_far.ppg)} ppg" if known else "")
+            note = f"{with_error(so_far.ppg)} ppg"
+            if is_match:
+                rate = match_win(so_far.ppg)
+                note = f"{rate.mean:.1%} ± {rate.stderr:.1%} won"
+            progress.update(so_far.n_games, note if known else "")
 
         duel = play_duel(
             a, b, seed=seed, luck=luck, stop=stop, file=args.out, on_progress=show, **settings
@@ -244,6 +286,8 @@ def _league(args: argparse.Namespace) -> int:
         raise ConfigError("--until-width and --until-decided are for two bots")
     bots = args.bots
     settings = _settings(args)
+    if settings["cube"] and settings["rules"].match_to is not None:
+        raise ConfigError("matches are for two bots; three or more play games for money")
     seed = _seed(args, None if args.out is None else args.out / "1-2.jsonl")
     n_games = settings["n_games"] * (len(bots) * (len(bots) - 1) // 2)
     with compiling_is_told(), Progress("nardi benchmark", n_games, "games") as progress:
@@ -278,12 +322,12 @@ def _words(args: argparse.Namespace, games: int, seed: int) -> list[str]:
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """Arguments of `play_duel` and `play_league`; "luck" is a function of two bots."""
     from engine.errors import ConfigError
-    from engine.rules import parse_rules
     from eval.luck import why_no_luck
 
     if args.luck_net is not None and args.luck is False:
         raise ConfigError("--luck-net does not go with --no-luck")
-    rules = parse_rules(args.rules or "international")
+    rules, cube = _rules(args)
+    games = _MATCHES if cube and rules.match_to is not None else _GAMES
     wanted = True if args.luck_net is not None else args.luck
     if wanted is None and (reason := why_no_luck(rules)):
         print(f"nardi benchmark: no luck is taken out: {reason}", file=sys.stderr)
@@ -295,12 +339,32 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         return not {_without_depth(a), _without_depth(b)} & _TOO_WEAK
 
     return {
-        "n_games": _GAMES if args.games is None else args.games,
+        "n_games": games if args.games is None else args.games,
         "rules": rules,
+        "cube": cube,
         "workers": num_cpus() if args.workers is None else args.workers,
         "luck": luck,
         "luck_net": args.luck_net,
     }
+
+
+def _rules(args: argparse.Namespace) -> tuple["Rules", bool]:
+    """The rules, and whether the cube is played with."""
+    from engine.errors import ConfigError
+    from engine.rules import parse_rules
+
+    rules = parse_rules(args.rules or "international")
+    if args.match is not None:
+        rules = rules.replace(match_to=args.match)
+    elif args.money:
+        rules = rules.replace(match_to=None)
+    for name in ("jacoby", "beaver"):
+        if getattr(args, name):
+            rules = rules.replace(**{name: True})
+            if rules.match_to is not None:
+                raise ConfigError(f"--{name} is for money games, not for matches")
+    named = args.cube or args.money or args.jacoby or args.beaver
+    return rules, named or args.match is not None
 
 
 def _without_depth(bot: str) -> str:
