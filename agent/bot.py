@@ -244,6 +244,17 @@ class SearchBot(Bot):
     ) -> Board:
         return self._searcher.choose(boards, rolls, self._ply, self.rules)
 
+    def choose_at(
+        self,
+        boards: Board,
+        rolls: NDArray[np.int8],
+        situations: "Sequence[Situation]",
+        draws: FloatArray | None = None,
+    ) -> Board:
+        from agent.cube_player import choose_ahead
+
+        return choose_ahead(self._searcher, self._ply, self.rules, boards, rolls, situations)
+
     def probabilities(self, boards: Board) -> Probs:
         return self._searcher.probabilities(boards, self._ply, self.rules)
 

@@ -75,7 +75,7 @@ class Duel:
     """Number of games by a's points, from the lowest up; those that occurred."""
     curve: tuple[Standing, ...]
     """The figures so far after every chunk, in order; the last has those of the whole duel."""
-    cube: tuple[CubeCounts, CubeCounts] | None
+    cube: tuple[CubeCounts, CubeCounts] | None = None
     """What `a` and `b` did with the cube; None in games without one."""
     seed: int
     rules: Rules

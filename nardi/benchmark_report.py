@@ -138,12 +138,13 @@ def report_duel(
 
     title = f"{duel.a.bot} against {duel.b.bot}"
     settings = [("seed", str(duel.seed)), ("rules", str(duel.rules))]
+    unit, name = ("matches", "match_win") if duel.is_match else ("games", "ppg")
     more = {
         "curve": [
             {
-                "games": standing.n_games,
-                **_figures("ppg", standing.ppg),
-                **_figures("adjusted_ppg", standing.adjusted),
+                unit: standing.n_games,
+                **_figures(name, _in_unit(duel, standing.ppg)),
+                **_figures(f"adjusted_{name}", _in_unit(duel, standing.adjusted)),
             }
             for standing in duel.curve
         ],
@@ -169,6 +170,12 @@ def report_league(
     title = f"{len(league.bots)} bots, everyone against everyone"
     nets = {duel.luck_net for duel in league.duels.values() if duel.luck_net is not None}
     _write(folder, words, [*league.bots, *nets], title, lead, parts, document, settings)
+
+
+def _in_unit(duel: "Duel", score: "Estimate | None") -> "Estimate | None":
+    from eval.duel import match_win
+
+    return match_win(score) if duel.is_match and score is not None else score
 
 
 def _figures(name: str, estimate: "Estimate | None") -> dict[str, float | None]:

@@ -158,3 +158,25 @@ def test_bots_without_probabilities_count_pips(
     answers: Sequence[int] = bot.answers(board, [Situation()]).tolist()
     assert answers == [TAKE if takes else PASS]
     assert bot.accepts_beavers(board, [Situation()]).tolist() == [True]
+
+
+def test_a_bot_that_looks_ahead_plays_with_the_cube(rng: np.random.Generator) -> None:
+    """The best at its depth of those that are at most 0.16 points behind without looking ahead."""
+    bot, raw = load_bot("net@1"), load_bot("net@0")
+    boards, rolls, situations = some(rng, 10)
+    chosen = bot.choose_at(boards, rolls, situations)
+    n_choices = 0
+    for i, situation in enumerate(situations):
+        legal = legal_afterstates(boards[i], rolls[i])
+        of_all = [situation] * len(legal)
+        shallow = cubeful_worths(raw.probabilities(flip(legal)), legal, of_all)
+        kept = np.argsort(-shallow, kind="stable")[:8]
+        kept = kept[shallow[kept] >= shallow.max() - 0.16]
+        number = int(np.flatnonzero((legal == chosen[i]).all(axis=1))[0])
+        assert number in kept
+        plays = legal[kept]
+        worths = cubeful_worths(bot.probabilities(flip(plays)), plays, [situation] * len(kept))
+        assert worths[kept.tolist().index(number)] == pytest.approx(worths.max(), abs=1e-6)
+        n_choices += len(kept) > 1
+    assert n_choices > 3
+    assert bot.doubles(boards, situations).shape == (10,)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from agent.kernels.cube_choice import best_child, worth_after
-from agent.kernels.value import boards_probs, children_probs
+from agent.kernels.value import boards_probs, children_probs, money_weights
 from engine.compiled import kernel
 from engine.house_moves import find_house_plays, may_bite
 from engine.play_codes import MAX_PLAYS
@@ -14,42 +14,14 @@ __all__ = ["cubeful_lucks"]
 
 
 @kernel
-def _worth_of_board(
-    contact,
-    race,
-    board,
-    flipped,
-    payoff,
-    plan,
-    n_rows,
-    n_levels,
-    n_states,
-    ratio,
-    root,
-    cube_work,
-    values,
-    work,
-):
+def _worth_of_board(contact, race, board, flipped, table, cube_work, values, work):
     """Worth of a board to side 0, which has just moved; finished games exactly."""
     for slot in range(1, 25):
         flipped[0, slot] = -board[25 - slot]
     flipped[0, 0] = board[25]
     flipped[0, 25] = board[0]
     boards_probs(contact, race, flipped, work, work.probs)
-    return worth_after(
-        payoff,
-        plan,
-        n_rows,
-        n_levels,
-        n_states,
-        ratio,
-        root,
-        work.probs,
-        0,
-        board,
-        cube_work,
-        values,
-    )
+    return worth_after(table, work.probs, 0, board, cube_work, values)
 
 
 @kernel
@@ -61,15 +33,10 @@ def _worth_of_roll(
     flipped,
     high,
     low,
-    payoff,
-    plan,
-    n_rows,
-    n_levels,
-    n_states,
-    ratio,
-    root,
+    table,
     cube_work,
     values,
+    weights,
     ban_hide,
     bear_off_ban,
     tables,
@@ -87,44 +54,14 @@ def _worth_of_roll(
         for i in range(n):
             for slot in range(26):
                 after[slot] = rows[i, slot]
-            worth = _worth_of_board(
-                contact,
-                race,
-                after,
-                flipped,
-                payoff,
-                plan,
-                n_rows,
-                n_levels,
-                n_states,
-                ratio,
-                root,
-                cube_work,
-                values,
-                work,
-            )
+            worth = _worth_of_board(contact, race, after, flipped, table, cube_work, values, work)
             best = max(best, worth)
         if n > 0:
             return best
     else:
         n = find_codes(w, high, low, scratch)
     if n == 0:
-        return _worth_of_board(
-            contact,
-            race,
-            w,
-            flipped,
-            payoff,
-            plan,
-            n_rows,
-            n_levels,
-            n_states,
-            ratio,
-            root,
-            cube_work,
-            values,
-            work,
-        )
+        return _worth_of_board(contact, race, w, flipped, table, cube_work, values, work)
     codes = scratch[1]
     if n > n_likely:
         pick_likely(w, after, codes, n, high, low, tables, n_likely, likely, scores)
@@ -132,25 +69,9 @@ def _worth_of_roll(
     else:
         for i in range(n):
             likely[i] = codes[i]
-    children_probs(contact, race, w, likely, n, high, low, work)
+    children_probs(contact, race, w, likely, n, high, low, weights, 0, work)
     _, worth = best_child(
-        payoff,
-        plan,
-        n_rows,
-        n_levels,
-        n_states,
-        ratio,
-        root,
-        w,
-        after,
-        likely,
-        n,
-        high,
-        low,
-        work.probs,
-        work.equity,
-        cube_work,
-        values,
+        table, w, after, likely, n, high, low, work.probs, work.equity, cube_work, values
     )
     return worth
 
@@ -163,13 +84,7 @@ def cubeful_lucks(
     rolls,
     rows,
     opening,
-    payoff,
-    plan,
-    n_rows,
-    n_levels,
-    n_states,
-    ratio,
-    root,
+    table,
     cube_work,
     ban_hide,
     bear_off_ban,
@@ -183,14 +98,16 @@ def cubeful_lucks(
 
     boards, rolls, ban_hide, bear_off_ban, tables, n_likely, scratch, lucks: as in
     `eval.kernels.luck`; rows: (N,) int64; opening: whether these are opening throws, of which the
-    worth alone is written. Returns the mean worth of the 15 openings on the last board.
+    worth alone is written; table: of `agent.kernels.cube`. Returns the mean worth of the 15
+    openings on the last board, 0 if these are none.
     """
     w = np.empty(26, dtype=np.int64)
     after = np.empty(26, dtype=np.int64)
     flipped = np.empty((1, 26), dtype=np.int64)
     likely = np.empty(n_likely, dtype=np.int64)
     scores = np.empty(MAX_PLAYS, dtype=np.int64)
-    values = np.empty((2, n_states))
+    values = np.empty((2, table.states))
+    weights = money_weights()
     mean = 0.0
     for k in range(len(rows)):
         row = rows[k]
@@ -214,15 +131,10 @@ def cubeful_lucks(
                     flipped,
                     high,
                     low,
-                    payoff,
-                    plan,
-                    n_rows,
-                    n_levels,
-                    n_states,
-                    ratio,
-                    root,
+                    table,
                     cube_work,
                     values,
+                    weights,
                     ban_hide,
                     bear_off_ban,
                     tables,
