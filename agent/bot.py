@@ -216,6 +216,12 @@ class NetBot(Bot):
             return super().choose_at(boards, rolls, situations)
         return self._evaluator.choose_at(boards, rolls, situations)
 
+    def cube_values(self, boards: Board, situations: "Sequence[Situation]") -> FloatArray:
+        from agent.cube_play import cube_values
+
+        probs = self.probabilities(boards)
+        return cube_values(probs, boards, situations, tables=self._evaluator.tables)
+
     def evaluations(self) -> int:
         return self._evaluator.n_evaluated
 
@@ -251,9 +257,21 @@ class SearchBot(Bot):
         situations: "Sequence[Situation]",
         draws: FloatArray | None = None,
     ) -> Board:
-        from agent.cube_player import choose_ahead
+        chosen = [
+            self._searcher.rank(board, roll.tolist(), self._ply, situation=situation)[0].afterstate
+            for board, roll, situation in zip(boards, rolls, situations, strict=True)
+        ]
+        return np.array(chosen, dtype=np.int8)
 
-        return choose_ahead(self._searcher, self._ply, self.rules, boards, rolls, situations)
+    def cube_values(self, boards: Board, situations: "Sequence[Situation]") -> FloatArray:
+        from agent.cube_play import action_values
+
+        values = np.empty((len(boards), 5))
+        for i, (board, situation) in enumerate(zip(boards, situations, strict=True)):
+            found = self._searcher.evaluate(board, self._ply, situation)
+            states = found.states[np.newaxis]
+            values[i] = action_values(found.table, states, situation)[0]
+        return values
 
     def probabilities(self, boards: Board) -> Probs:
         return self._searcher.probabilities(boards, self._ply, self.rules)

@@ -10,11 +10,20 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from agent.cube_states import static_states
 from agent.cube_table import may_double, state_payoffs
-from agent.cube_values import board_efficiency, static_values_of, table_of, to_equity
-from agent.kernels.cube import LOSE_1, WIN_1, combine_rows, cubeful_rows, new_cube_work
+from agent.cube_values import board_efficiency, table_of, to_equity
+from agent.kernels.cube import (
+    LOSE_1,
+    WIN_1,
+    CubeTable,
+    combine_rows,
+    cubeful_rows,
+    new_cube_work,
+)
 from agent.met import MatchEquityTable
 from agent.situation import Situation
+from engine.bearoff.arrays import BearoffArrays
 from engine.board import Board, IntArray, pip_count
 from engine.variant import variant_of
 
@@ -27,6 +36,7 @@ __all__ = [
     "NO_DOUBLE",
     "PASS",
     "TAKE",
+    "action_values",
     "answers_by",
     "beavers_accepted_by",
     "cube_values",
@@ -69,29 +79,37 @@ def cube_values(
     boards: Board,
     situations: Sequence[Situation],
     met: MatchEquityTable | None = None,
+    tables: BearoffArrays | None = None,
 ) -> FloatArray:
     """What each cube action is worth to the mover, `(B, 5)`; nan where it is not possible.
 
-    probs: `(B, 5)` cumulative, the mover's, before he rolls; boards: `(B, 26)`. In points per game
-    and present stake, at a score their equivalent, as `agent.cube.CubeValues` has them, but for a
-    beaver accepted and declined apart. Raises ConfigError as `agent.cube_table.cube_table` does.
+    probs: `(B, 5)` cumulative, the mover's, before he rolls; boards: `(B, 26)`; tables: of exact
+    endings. In points per game and present stake, at a score their equivalent, as
+    `agent.cube.CubeValues` has them, but for a beaver accepted and declined apart. Raises
+    ConfigError as `agent.cube_table.cube_table` does.
     """
     p = np.asarray(probs, dtype=np.float64)
     values = np.full((len(p), 5), np.nan)
     for situation, rows in grouped(situations):
         table = table_of(situation, 0, met)
-        nd = static_values_of(table, p[rows], board_efficiency(boards[rows]))
-        values[rows, NO_DOUBLE] = _equities(nd[:, table.root], table.offset, table.unit)
-        if not may_double(situation):
-            continue
+        nd = static_states(table, 0, boards[rows], p[rows], situation, tables)
+        values[rows] = action_values(table, nd, situation)
+    return values
+
+
+def action_values(table: CubeTable, nd: FloatArray, situation: Situation) -> FloatArray:
+    """The rows of `cube_values` from values `(B, S)` of all states without doubling now."""
+    values = np.full((len(nd), 5), np.nan)
+    values[:, NO_DOUBLE] = _equities(nd[:, table.root], table.offset, table.unit)
+    if may_double(situation):
         taken = nd[:, table.root_doubled]
-        values[rows, DOUBLE_TAKE] = _equities(taken, table.offset, table.unit)
-        values[rows, DOUBLE_PASS] = to_equity(table, state_payoffs(table, table.root)[WIN_1])
+        values[:, DOUBLE_TAKE] = _equities(taken, table.offset, table.unit)
+        values[:, DOUBLE_PASS] = to_equity(table, state_payoffs(table, table.root)[WIN_1])
         if table.root_beavered >= 0:
             accepted = nd[:, table.root_beavered]
-            values[rows, BEAVERED] = _equities(accepted, table.offset, table.unit)
+            values[:, BEAVERED] = _equities(accepted, table.offset, table.unit)
             declined = state_payoffs(table, table.root_doubled)[LOSE_1]
-            values[rows, DECLINED] = to_equity(table, declined)
+            values[:, DECLINED] = to_equity(table, declined)
     return values
 
 

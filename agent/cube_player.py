@@ -14,10 +14,9 @@ from engine.board import Board, IntArray
 from engine.rules import Rules
 
 if TYPE_CHECKING:
-    from agent.search import Searcher
     from agent.situation import Situation
 
-__all__ = ["CubePlayer", "best_cubeful_rows", "choose_ahead"]
+__all__ = ["CubePlayer", "best_cubeful_rows"]
 
 FloatArray = NDArray[np.float64]
 
@@ -107,45 +106,6 @@ class CubePlayer:
         if not self.has_probabilities:
             return np.ones(len(boards), dtype=np.bool_)
         return beavers_accepted_by(self.cube_values(boards, situations))
-
-
-def choose_ahead(
-    searcher: "Searcher",
-    ply: int,
-    rules: Rules,
-    boards: Board,
-    rolls: NDArray[np.int8],
-    situations: "Sequence[Situation]",
-) -> Board:
-    """The play of each position by the cubeful equity of probabilities of some depth.
-
-    Plays are thinned out by the first step of the normal filter, by cubeful equity at depth 0.
-    Plays inside the search are those of the cubeless game.
-    """
-    from agent.cube_play import cubeful_worths
-    from agent.move_filter import NORMAL
-    from engine.moves import legal_afterstates_batch
-    from engine.variant import variant_of
-
-    count, window = NORMAL.steps[0]
-    flip = variant_of(rules).flip
-    afterstates, offsets = legal_afterstates_batch(boards, rolls, rules)
-    chosen: Board = afterstates[offsets[:-1]].copy()
-    for i, situation in enumerate(situations):
-        plays = afterstates[offsets[i] : offsets[i + 1]]
-        if len(plays) == 1:
-            continue
-        probs = searcher.probabilities(flip(plays), 0, rules)
-        worths = cubeful_worths(probs, plays, [situation] * len(plays))
-        order = np.argsort(-worths, kind="stable")[:count]
-        kept = np.sort(order[worths[order] >= worths[order[0]] - window])
-        if len(kept) > 1:
-            deep = searcher.probabilities(flip(plays[kept]), ply, rules)
-            of_kept = [situation] * len(kept)
-            best = best_cubeful_rows(deep, plays[kept], np.array([0, len(kept)]), of_kept)
-            kept = kept[best]
-        chosen[i] = plays[kept[0]]
-    return chosen
 
 
 def best_cubeful_rows(

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from agent.bot import NetBot, load_bot
+from agent.checkpoint import load_sorter
 from agent.cube import board_efficiency, cube_decision
 from agent.cube_play import BEAVER, PASS, TAKE, cubeful_worths
 from agent.cube_player import CubePlayer
-from agent.evaluator import Evaluator
+from agent.evaluator import Evaluator, load_evaluator
+from agent.search import Searcher
 from agent.situation import Situation
 from engine.board import Board, flip
 from engine.moves import legal_afterstates
@@ -161,22 +163,16 @@ def test_bots_without_probabilities_count_pips(
 
 
 def test_a_bot_that_looks_ahead_plays_with_the_cube(rng: np.random.Generator) -> None:
-    """The best at its depth of those that are at most 0.16 points behind without looking ahead."""
-    bot, raw = load_bot("net@1"), load_bot("net@0")
-    boards, rolls, situations = some(rng, 10)
+    bot = load_bot("net@1")
+    searcher = Searcher(load_evaluator(), load_sorter())
+    boards, rolls, situations = some(rng, 9)
     chosen = bot.choose_at(boards, rolls, situations)
-    n_choices = 0
+    doubles, answers = bot.doubles(boards, situations), bot.answers(boards, situations)
     for i, situation in enumerate(situations):
-        legal = legal_afterstates(boards[i], rolls[i])
-        of_all = [situation] * len(legal)
-        shallow = cubeful_worths(raw.probabilities(flip(legal)), legal, of_all)
-        kept = np.argsort(-shallow, kind="stable")[:8]
-        kept = kept[shallow[kept] >= shallow.max() - 0.16]
-        number = int(np.flatnonzero((legal == chosen[i]).all(axis=1))[0])
-        assert number in kept
-        plays = legal[kept]
-        worths = cubeful_worths(bot.probabilities(flip(plays)), plays, [situation] * len(kept))
-        assert worths[kept.tolist().index(number)] == pytest.approx(worths.max(), abs=1e-6)
-        n_choices += len(kept) > 1
-    assert n_choices > 3
-    assert bot.doubles(boards, situations).shape == (10,)
+        best = searcher.rank(boards[i], rolls[i].tolist(), 1, situation=situation)[0]
+        assert (chosen[i] == best.afterstate).all()
+        found = searcher.evaluate(boards[i], 1, situation)
+        one = cube_decision(found.probs, situation, plies=1, values=found.states)
+        assert doubles[i] == one.doubles
+        if one.answer is not None:
+            assert answers[i] == {"pass": PASS, "take": TAKE, "beaver": BEAVER}[one.answer]
