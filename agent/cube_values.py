@@ -28,6 +28,7 @@ __all__ = [
     "cubeful_equities",
     "cubeful_equity",
     "cubeless_equity_at",
+    "mwc_of",
     "static_root_value",
     "static_values_of",
     "table_of",
@@ -126,3 +127,8 @@ def static_root_value(table: CubeTable, probs: ArrayLike, efficiency: float) -> 
 def to_equity(table: CubeTable, value: float) -> float:
     """A value of side 0 in points per game and present stake, or their equivalent at a score."""
     return float((value - table.offset) / table.unit)
+
+
+def mwc_of(table: CubeTable, equity: float) -> float:
+    """The mover's chance to win the match at an equity, of the table of a match."""
+    return float(table.offset + 1 + equity * table.unit) / 2

@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from agent.kernels.tree import MAX_DEPTH
 from engine.errors import ConfigError
 from engine.play_codes import MAX_PLAYS
 
@@ -26,6 +30,11 @@ class MoveFilter:
     def step(self, depth: int) -> tuple[int, float]:
         """Count and window after a depth."""
         return self.steps[min(depth, len(self.steps) - 1)]
+
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Counts and windows after depths 0 to MAX_DEPTH - 1, for kernels."""
+        counts, windows = zip(*(self.step(depth) for depth in range(MAX_DEPTH)), strict=True)
+        return np.array(counts, dtype=np.int64), np.array(windows, dtype=np.float32)
 
 
 NORMAL: Final = MoveFilter(name="normal", steps=((8, 0.16), (4, 0.08), (3, 0.04)))

@@ -29,6 +29,7 @@ from agent.evaluator import Evaluator, FloatArray, checked_boards, swap_sides
 from agent.kernels.cube import CubeTable
 from agent.kernels.replies import Nets, Room
 from agent.kernels.tree import MAX_DEPTH, means_of_rolls, new_room, roll_values
+from agent.met import MatchEquityTable
 from agent.move_filter import NORMAL, MoveFilter
 from agent.net import ValueNet
 from agent.ranking import RankedPlay, check_scoring
@@ -175,16 +176,22 @@ class Searcher:
                 probs[running] = _look(self._run, nets, 0, b[running], ply)
         return probs
 
-    def evaluate(self, board: ArrayLike, ply: int, situation: Situation) -> PositionValue:
+    def evaluate(
+        self,
+        board: ArrayLike,
+        ply: int,
+        situation: Situation,
+        met: MatchEquityTable | None = None,
+    ) -> PositionValue:
         """What a position is worth to the situation's mover, on roll, before he doubles or not.
 
-        board: `(26,)`. Raises PositionError for a board that cannot occur, ConfigError as
-        `agent.cube_table.cube_table` and `check_ply` do.
+        board: `(26,)`; met: None = Kazaross-XG2. Raises PositionError for a board that cannot be,
+        ConfigError as `agent.cube_table.cube_table` and `check_ply` do.
         """
         b = checked_boards(np.asarray(board)[np.newaxis])
         check_ply(ply)
         with self._lock:
-            nets = self._nets(situation.rules, situation, ply)
+            nets = self._nets(situation.rules, situation, ply, met)
             table = nets.table
             probs = self.evaluator.probabilities(b)
             nd = static_states(table, 0, b, probs, situation, self.evaluator.tables)
@@ -236,6 +243,7 @@ class Searcher:
         move_filter: MoveFilter = NORMAL,
         situation: Situation | None = None,
         seconds: float | None = None,
+        met: MatchEquityTable | None = None,
     ) -> list[RankedPlay]:
         """All legal plays of a roll: those that were looked at deepest first, then by equity.
 
@@ -253,7 +261,7 @@ class Searcher:
         afterstates, plays = legal_plays(b, faces, rules)
         opp_boards = variant_of(rules).flip(afterstates)
         with self._lock:
-            nets = self._nets(rules, situation, ply)
+            nets = self._nets(rules, situation, ply, met)
             _, opp_values, _ = _find(nets, self._rooms[0], b, faces)
             cubeful = None
             if situation is not None:
@@ -339,7 +347,13 @@ class Searcher:
         sorter = f"{self._small.checksum()} {self._keep} {self._window}" if self._keep else "none"
         return f"{self.evaluator.net.checksum()} sorter {sorter}"
 
-    def _nets(self, rules: Rules, situation: Situation | None = None, ply: int = 0) -> Nets:
+    def _nets(
+        self,
+        rules: Rules,
+        situation: Situation | None = None,
+        ply: int = 0,
+        met: MatchEquityTable | None = None,
+    ) -> Nets:
         """The nets with what else values depend on."""
         net, small = self.evaluator.net, self._small
         table = NO_CUBE
@@ -350,12 +364,12 @@ class Searcher:
             if rules.scoring == "oin_mars_12":
                 weights[:, [2, 4]] = 0
         else:
-            table = table_of(situation, ply)
+            table = table_of(situation, ply, met)
             weights = choice_weights(table)
             exact = self.evaluator.tables is not None and exact_equities_hold(situation)
         self._make_rooms(5 + table.states)
         forbidden = bans(rules)
-        kind = (weights.tobytes(), forbidden, None if situation is None else (situation, ply))
+        kind = (weights.tobytes(), forbidden, None if situation is None else (situation, ply, met))
         generation = self._generations.setdefault(kind, len(self._generations) + 1)
         return Nets(
             contact=net.contact,

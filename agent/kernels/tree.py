@@ -53,7 +53,7 @@ def new_room(
     cache_bytes: int,
     width: int,
 ) -> Room:
-    """Everything that one thread needs, for these nets and values of `width` numbers."""
+    """What one thread needs for these nets, values of up to `width` numbers, exact endings."""
     return Room(
         _new_tree(width),
         new_cache(cache_bytes, width),
