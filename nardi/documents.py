@@ -6,22 +6,11 @@ from typing import Any, SupportsFloat
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.notation import Position
 from engine.notation.document import identifiers, position_document
-from engine.rules import Rules
-from engine.scoring import why_factor_is_one
 
-__all__ = ["identifiers", "json_line", "left_out", "number", "position_document", "probs_document"]
+__all__ = ["identifiers", "json_line", "number", "position_document", "probs_document"]
 
 _OUTPUTS = ("win", "win_gammon", "win_bg", "lose_gammon", "lose_bg")
-
-
-def left_out(position: Position, rules: Rules) -> str | None:
-    """What of the rules a cubeless equity does not look at in this position, if anything."""
-    if rules.match_to is not None:
-        return "the score of the match"
-    cube_offered = position.cube_value > 1 or position.cube_owner is not None
-    return why_factor_is_one(rules, cube_offered=cube_offered)
 
 
 def number(value: SupportsFloat) -> float:

@@ -2,13 +2,15 @@
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from engine.board import BAR, borne_off, opp_borne_off, opp_pip_count, phase, pip_count
 from engine.notation import NOTATIONS, Position
-from engine.rules import Rules
 from engine.scoring import KINDS
 from nardi.documents import identifiers
+
+if TYPE_CHECKING:
+    from agent.situation import Situation
 
 __all__ = [
     "board_text",
@@ -128,19 +130,22 @@ def situation_text(position: Position) -> str:
 
 
 def plays_table(plays: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    """Labelled plays with equity, difference to the best and the mover's five probabilities.
+    """Labelled plays with depth, equities, difference to the best and the five probabilities.
 
     plays: a label, such as the rank, and a play as docs/json.md has it.
     """
     width = max(5, *(len(play["play"]) for _, play in plays))
     lines = [
-        f"{'':5} {'':{width}}  equity    diff    win   win  win  lose  lose",
-        f"{'':5} {'':{width}}                          g    bg     g    bg",
+        f"{'':5} {'':{width}} ply  equity    diff    no    win   win  win  lose  lose",
+        f"{'':5} {'':{width}}                     cube           g    bg     g    bg",
     ]
     for label, play in plays:
         diff = f"{play['diff']:+8.3f}" if play["diff"] else f"{'':8}"
         probs = "".join(f"{100 * p:6.1f}" for p in play["probs"].values())
-        lines.append(f"{label:>5} {play['play']:<{width}}{play['equity']:+8.3f}{diff}{probs}")
+        lines.append(
+            f"{label:>5} {play['play']:<{width}}{play['ply']:3}{play['equity']:+9.3f}{diff}"
+            f"{play['equity_cubeless']:+7.3f}{probs[1:]}"
+        )
     return "\n".join(lines)
 
 
@@ -156,13 +161,15 @@ def probs_table(probs: Mapping[str, float]) -> str:
     return "\n".join(lines)
 
 
-def equity_lines(document: Mapping[str, Any], rules: Rules, when: str) -> list[str]:
-    """What an equity means: whose it is, by which scoring, and what it leaves out.
-
-    document: with `left_out`; when: "before the roll" or the like.
-    """
-    factors = ", ".join(str(factor + 1) for factor in range(len(KINDS[rules.scoring])))
-    lines = [f"equity = {MOVER}'s points {when}, no cube, no look-ahead, wins count {factors}"]
-    if document["left_out"]:
-        lines += textwrap.wrap(f"not looked at yet: {document['left_out']}", 80)
-    return lines
+def equity_lines(situation: "Situation", met: str | None) -> list[str]:
+    """What an equity means: whose it is, in what unit, what wins count."""
+    if met is None:
+        factors = ", ".join(str(n + 1) for n in range(len(KINDS[situation.rules.scoring])))
+        return [
+            f"equity = {MOVER}'s points per game and present stake, with the cube and without;",
+            f"wins count {factors}",
+        ]
+    return [
+        f"equity: +1 is to win a single game at this stake, -1 to lose it, {MOVER}'s, with",
+        f"the cube and without; by the match equity table {met}",
+    ]

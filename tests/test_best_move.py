@@ -44,9 +44,9 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(small_net_file(tmp_path_factory.mktemp("nets"), facts))
 
 
-def ask(capsys: Capture, *words: str) -> dict[str, Any]:
+def ask(capsys: Capture, *words: str, ply: str = "0") -> dict[str, Any]:
     """The document that `nardi best-move ... --json` prints."""
-    assert run("best-move", *words, "--json") == DONE
+    assert run("best-move", *words, "--ply", ply, "--json") == DONE
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
     return document
 
@@ -69,7 +69,8 @@ def test_json(net: str, capsys: Capture) -> None:
         "commit": "0123abc",
         "strength": {"pubeval": {"ppg": -0.25, "stderr_ppg": 0.02, "games": 1000}},
     }
-    assert document["left_out"] is None
+    assert (document["met"], document["filter"]) == (None, "normal")
+    assert document["time_per_move_s"] is None
     plays = document["plays"]
     assert document["count"] == len(plays) == 16
     legal = legal_afterstates(START, (3, 1)).tolist()
@@ -77,7 +78,8 @@ def test_json(net: str, capsys: Capture) -> None:
     for play in plays:
         assert list(play["probs"]) == PROBS
         assert play["ply"] == 0
-        assert play["equity"] == pytest.approx(equity_of(play["probs"]), abs=1e-6)
+        assert play["equity_cubeless"] == pytest.approx(equity_of(play["probs"]), abs=1e-6)
+        assert play["mwc"] is None
         assert play["diff"] == pytest.approx(play["equity"] - plays[0]["equity"], abs=1e-8)
         assert play["diff"] <= 0
         assert play_steps(START, (3, 1), play["steps"]).tolist() == play["afterstate"]
@@ -90,7 +92,9 @@ def test_json(net: str, capsys: Capture) -> None:
 def test_figures_are_those_of_the_net(net: str, capsys: Capture) -> None:
     """The mover's figures after the play are the opponent's before his roll, the other way."""
     one = load_evaluator(Path(net))
-    plays = ask(capsys, "start", "--dice", "31", "--net", net)["plays"]
+    words = ("start", "--dice", "31", "--net", net, "--rules", "cube=false")
+    plays = ask(capsys, *words)["plays"]
+    assert all(play["equity"] == pytest.approx(play["equity_cubeless"], abs=1e-6) for play in plays)
     rows = np.array([play["afterstate"] for play in plays], dtype=np.int8)
     expected = swap_sides(one.probabilities(flip(rows)))
     found = np.array([list(play["probs"].values()) for play in plays])
@@ -108,7 +112,7 @@ def test_top(words: list[str], count: int, net: str, capsys: Capture) -> None:
 def test_the_dice_of_the_position(net: str, capsys: Capture) -> None:
     document = ask(capsys, XGID_DICE, "--net", net)
     assert document["dice"] == [5, 2]
-    assert run("best-move", XGID_DICE, "--dice=31", "--net", net, "--json") == DONE
+    assert run("best-move", XGID_DICE, "--dice=31", "--net", net, "--ply=0", "--json") == DONE
     captured = capsys.readouterr()
     assert json.loads(captured.out)["dice"] == [3, 1]
     assert "--dice 31 is played, not the position's 52" in captured.err
@@ -167,7 +171,7 @@ def test_gammons_alone_count_where_there_are_no_backgammons(net: str, capsys: Ca
     for play in document["plays"]:
         probs = usual[play["play"]]["probs"] | {"win_bg": 0, "lose_bg": 0}
         assert play["probs"] == pytest.approx(probs, abs=1e-6)
-        assert play["equity"] == pytest.approx(equity_of(probs), abs=1e-6)
+        assert play["equity_cubeless"] == pytest.approx(equity_of(probs), abs=1e-6)
     equities = [play["equity"] for play in document["plays"]]
     assert equities == sorted(equities, reverse=True)
 
@@ -183,24 +187,76 @@ def test_four_kinds_of_win_are_refused(net: str, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("position", "rules", "left_out"),
+    ("position", "rules"),
     [
-        ("start", "jacoby=true", "Jacoby"),
-        ("start", "arena", "mars_with_cube=false"),
-        ("start", "arena,cube=false", None),
-        ("XGID=-b----E-C---eE---c-e----B-:1:1:1:52:0:0:3:0:10", "", None),
-        (XGID_DICE, "", "Jacoby"),
-        ("XGID=-b----E-C---eE---c-e----B-:0:0:1:52:1:2:0:5:10", "", "match"),
+        ("start", "jacoby=true"),
+        ("start", "mars_with_cube=false"),
+        ("start", "cube=false"),
+        ("XGID=-b----E-C---eE---c-e----B-:1:1:1:52:0:0:3:0:10", ""),
+        ("XGID=-b----E-C---eE---c-e----B-:0:0:1:52:1:2:0:5:10", ""),
+        ("XGID=-b----E-C---eE---c-e----B-:0:0:1:52:4:4:0:5:10", ""),
     ],
 )
-def test_what_the_equity_does_not_look_at_is_told(
-    position: str, rules: str, left_out: str | None, net: str, capsys: Capture
+def test_cube_score_and_rules_are_looked_at(
+    position: str, rules: str, net: str, capsys: Capture
 ) -> None:
-    document = ask(capsys, position, "--dice=52", "--net", net, "--rules", rules)
-    if left_out is None:
-        assert document["left_out"] is None
-    else:
-        assert left_out in document["left_out"]
+    words = ("--dice=52", "--net", net, "--top=1")
+    usual = ask(capsys, "start", *words)["plays"][0]
+    document = ask(capsys, position, *words, "--rules", rules)
+    (play,) = document["plays"]
+    assert abs(play["equity"] - usual["equity"]) > 1e-3
+    is_match = document["rules"]["match_to"] is not None
+    assert (document["met"] is not None) == is_match
+    assert (play["mwc"] is not None) == is_match
+    if is_match:
+        assert 0 < play["mwc"] < 1
+
+
+# --- depth ---
+
+
+def test_depth_is_told_and_deeper_plays_come_first(net: str, capsys: Capture) -> None:
+    words = ("start", "--dice=21", "--net", net, "--top=99")
+    document = ask(capsys, *words, ply="1")
+    plies = [play["ply"] for play in document["plays"]]
+    assert set(plies) == {0, 1}
+    assert plies == sorted(plies, reverse=True)
+    everything = ask(capsys, *words, "--filter=full", ply="1")
+    assert {play["ply"] for play in everything["plays"]} == {1}
+    assert everything["filter"] == "full"
+    by_play = {play["play"]: play for play in everything["plays"]}
+    for play in document["plays"]:
+        if play["ply"] == 1:
+            assert play == by_play[play["play"]] | {"diff": play["diff"]}
+
+
+def test_two_plies_are_the_default(net: str, capsys: Capture) -> None:
+    assert run("best-move", "start", "--dice=21", "--net", net, "--json") == DONE
+    assert json.loads(capsys.readouterr().out)["plays"][0]["ply"] == 2
+
+
+def test_time_per_move(net: str, capsys: Capture) -> None:
+    words = ("best-move", "start", "--dice=21", "--net", net, "--json", "--filter=tiny")
+    assert run(*words, "--time-per-move", "0.2") == DONE
+    document = json.loads(capsys.readouterr().out)
+    assert document["time_per_move_s"] == 0.2
+    assert document["plays"][0]["ply"] >= 1
+    # Never deeper than was asked for.
+    assert run(*words, "--time-per-move", "5", "--ply=1") == DONE
+    assert {p["ply"] for p in json.loads(capsys.readouterr().out)["plays"]} == {1}
+
+
+def test_without_dice_the_cube_action_is_told(net: str, capsys: Capture) -> None:
+    document = ask(capsys, "start", "--net", net, ply="1")
+    cube = document["cube"]
+    assert (cube["ply"], cube["source"], cube["decision"]["kind"]) == (1, "net", "double")
+    assert run("cube", "start", "--net", net, "--ply=1", "--json") == DONE
+    same = json.loads(capsys.readouterr().out)
+    assert cube == {key: same[key] for key in cube}
+    assert run("best-move", "start", "--net", net, "--ply=0") == DONE
+    text = capsys.readouterr().out
+    assert f"X: {ask(capsys, 'start', '--net', net)['cube']['decision']['action']}" in text
+    assert "cube" not in ask(capsys, "start", "--net", net, "--dice=31")
 
 
 # --- text ---
@@ -208,7 +264,8 @@ def test_what_the_equity_does_not_look_at_is_told(
 
 def test_text(net: str, capsys: Capture) -> None:
     document = ask(capsys, "start", "--dice", "31", "--net", net, "--top", "3")
-    assert run("best-move", "start", "--dice", "31", "--net", net, "--top", "3") == DONE
+    words = ("start", "--dice", "31", "--net", net, "--top", "3", "--ply", "0")
+    assert run("best-move", *words) == DONE
     captured = capsys.readouterr()
     assert captured.err == "" or "compiling" in captured.err
     lines = captured.out.splitlines()
@@ -217,29 +274,31 @@ def test_text(net: str, capsys: Capture) -> None:
     for rank, (line, play) in enumerate(zip(lines[17:], document["plays"], strict=False), start=1):
         diff = [f"{play['diff']:+.3f}"] if rank > 1 else []
         percents = [f"{100 * p:.1f}" for p in play["probs"].values()]
-        expected = [str(rank), *play["play"].split(), f"{play['equity']:+.3f}", *diff, *percents]
+        equities = [f"{play['equity']:+.3f}", *diff, f"{play['equity_cubeless']:+.3f}"]
+        expected = [str(rank), *play["play"].split(), "0", *equities, *percents]
         assert line.split() == expected
     assert lines[20] == ""
-    assert lines[21].endswith("no cube, no look-ahead, wins count 1, 2, 3")
+    assert lines[21].startswith("equity = X's points per game and present stake, with the cube")
+    assert lines[22] == "wins count 1, 2, 3"
     told = f"answered by net:{net}, 12,000 games trained, -0.250 ± 0.020 ppg against pubeval (1,000"
-    assert " ".join(lines[22:]) == f"{told} games)"
+    assert " ".join(lines[23:]) == f"{told} games)"
     assert max(len(line) for line in lines if net not in line) <= 80
 
 
 def test_text_of_all_rolls(net: str, capsys: Capture) -> None:
-    assert run("best-move", "start", "--net", net) == DONE
+    assert run("best-move", "start", "--net", net, "--ply=0") == DONE
     lines = capsys.readouterr().out.splitlines()
-    labels = [line[:5].strip() for line in lines[17:38]]
+    first = next(i for i, line in enumerate(lines) if line.startswith("  1-1 "))
+    labels = [line[:5].strip() for line in lines[first : first + 21]]
     assert labels == [f"{high}-{low}" for high, low in ROLLS.tolist()]
     assert max(len(line) for line in lines if net not in line) <= 80
 
 
 def test_text_tells_the_scoring(net: str, capsys: Capture) -> None:
-    assert run("best-move", "start", "--dice=31", "--net", net, "--rules=arena") == DONE
+    assert run("best-move", "start", "--dice=31", "--net", net, "--rules=arena", "--ply=0") == DONE
     out = capsys.readouterr().out
     assert "rules arena" in out
     assert "wins count 1, 2\n" in out
-    assert "not looked at yet: with the cube in use" in out
 
 
 # --- many positions ---
@@ -247,7 +306,7 @@ def test_text_tells_the_scoring(net: str, capsys: Capture) -> None:
 
 def test_many_positions(net: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     feed(monkeypatch, f"start\nrubbish\n\n{XGID_DICE}\n{CLOSED}\n")
-    assert run("best-move", "-", "--net", net) == FAILED
+    assert run("best-move", "-", "--net", net, "--ply=0") == FAILED
     first, second, third, fourth = documents(capsys.readouterr().out)
     assert [d["line"] for d in (first, second, third, fourth)] == [1, 2, 4, 5]
     assert len(first["rolls"]) == 21
@@ -260,7 +319,7 @@ def test_pending_offers_in_many_positions(
     net: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     feed(monkeypatch, f"{XGID_DICE.replace(':52:', ':D:')}\n{XGID_DICE}\n")
-    assert run("best-move", "-", "--net", net) == FAILED
+    assert run("best-move", "-", "--net", net, "--ply=0") == FAILED
     first, second = documents(capsys.readouterr().out)
     assert first["error_type"] == "PositionError"
     assert second["count"] > 0
@@ -272,14 +331,20 @@ def test_pending_offers_in_many_positions(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([XGID_DICE.replace(":52:", ":D:")], "a cube offer is waiting.*cube decisions come later"),
-        ([XGID_DICE.replace(":52:", ":D:"), "--dice=31"], "cube decisions come later"),
+        ([XGID_DICE.replace(":52:", ":D:")], "a cube offer is waiting.*nardi cube"),
+        ([XGID_DICE.replace(":52:", ":D:"), "--dice=31"], "its answer: nardi cube"),
         ([RESIGNED], "a resignation is waiting for its answer"),
         (["0 0 0 0 0 0 3" + " 0" * 19, "--dice=31"], "over"),
         (["0 0 0 0 0 0 3" + " 0" * 19], "over"),
         (["start", "--dice=37"], "'37'"),
         (["start", "--top=0"], "--top is '0'"),
         (["start", "--top=-3"], "--top is '-3'"),
+        (["start", "--ply=7"], "--ply is '7'; accepted: 0 to 6"),
+        (["start", "--ply=-1"], "--ply is '-1'"),
+        (["start", "--filter=huge"], "unknown filter 'huge'; accepted: tiny, narrow"),
+        (["start", "--time-per-move=0"], "--time-per-move is '0'"),
+        (["start", "--time-per-move=nan"], "--time-per-move is 'nan'"),
+        (["XGID=-b----E-C---eE---c-e----B-:0:0:1:52:9:2:0:5:10"], "won|over|9"),
         (["start", "--rules=nonsense"], "'nonsense'"),
         (["start", "--net=none.safetensors"], "'none.safetensors' does not exist"),
         (["start", "--net=README.md"], "'README.md' is not a readable net"),

@@ -29,7 +29,7 @@ def ask(capsys: Capture, position: str, net: str, *more: str) -> dict[str, Any]:
 def test_json_of_money(net: str, capsys: Capture) -> None:
     document = ask(capsys, MONEY, net)
     decision = document["decision"]
-    assert (document["met"], document["ply"], decision["mwc"]) == (None, 0, None)
+    assert (document["met"], document["ply"], decision["mwc"]) == (None, 2, None)
     assert (decision["kind"], decision["decider"]) == ("double", "mover")
     equities = decision["equities"]
     assert list(equities) == ["no_double", "double_take", "double_pass", "double_beaver"]

@@ -25,7 +25,7 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def ask(capsys: Capture, position: str, net: str) -> dict[str, Any]:
-    assert run("eval", position, "--net", net, "--json") == DONE
+    assert run("eval", position, "--net", net, "--ply=0", "--json") == DONE
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
     return document
 
@@ -40,19 +40,37 @@ def test_json(net: str, capsys: Capture) -> None:
         "strength": None,
     }
     assert document["ply"] == 0
-    assert document["left_out"] is None
+    assert (document["met"], document["mwc"]) == (None, None)
     probs = document["probs"]
     assert list(probs) == PROBS
     expected = load_evaluator(Path(net)).probabilities(START[np.newaxis])[0]
     assert np.array(list(probs.values()), dtype=np.float32).tolist() == expected.tolist()
     win, win_gammon, win_bg, lose_gammon, lose_bg = probs.values()
     equity = 2 * win - 1 + win_gammon + win_bg - lose_gammon - lose_bg
-    assert document["equity"] == pytest.approx(equity, abs=1e-6)
+    assert document["equity_cubeless"] == pytest.approx(equity, abs=1e-6)
+    assert document["equity"] != document["equity_cubeless"]
+    assert run("cube", "start", "--net", net, "--ply=0", "--json") == DONE
+    cube = json.loads(capsys.readouterr().out)
+    assert document["equity"] == pytest.approx(cube["decision"]["equity"], abs=1e-6)
+
+
+@pytest.mark.parametrize("ply", [1, 2])
+def test_depth(ply: int, net: str, capsys: Capture) -> None:
+    document = ask(capsys, "start", net)
+    words = ["eval", "start", "--net", net, "--json"] + (["--ply=1"] if ply == 1 else [])
+    assert run(*words) == DONE
+    deeper = json.loads(capsys.readouterr().out)
+    assert deeper["ply"] == ply  # 2 is the default
+    assert deeper["probs"] != document["probs"]
+    assert run("cube", "start", "--net", net, f"--ply={ply}", "--json") == DONE
+    cube = json.loads(capsys.readouterr().out)
+    assert deeper["probs"] == cube["probs"]
+    assert deeper["equity"] == pytest.approx(cube["decision"]["equity"], abs=1e-6)
 
 
 def test_text(net: str, capsys: Capture) -> None:
     document = ask(capsys, "start", net)
-    assert run("eval", "start", "--net", net) == DONE
+    assert run("eval", "start", "--net", net, "--ply=0") == DONE
     captured = capsys.readouterr()
     assert captured.err == "" or "compiling" in captured.err
     lines = captured.out.splitlines()
@@ -64,8 +82,9 @@ def test_text(net: str, capsys: Capture) -> None:
         (lines[17], "O", 1 - win, lose_gammon, lose_bg),
     ):
         assert line.split() == [side, *(f"{rate:.2%}" for rate in rates)]
-    assert lines[19] == f"equity {document['equity']:+.3f}"
-    assert lines[20].endswith("before the roll, no cube, no look-ahead, wins count 1, 2, 3")
+    with_cube, without = document["equity"], document["equity_cubeless"]
+    assert lines[19] == f"equity {with_cube:+.3f} with the cube; without {without:+.3f}; 0-ply"
+    assert lines[20].startswith("equity = X's points per game and present stake")
     assert "5 games trained, strength not told" in " ".join(lines[21:])
     assert max(len(line) for line in lines if net not in line) <= 80
 
@@ -98,7 +117,7 @@ def test_an_empty_board_has_no_result(net: str, capsys: Capture) -> None:
 
 
 def test_dice_come_after_the_evaluation(net: str, capsys: Capture) -> None:
-    assert run("eval", XGID_DICE, "--net", net, "--json") == DONE
+    assert run("eval", XGID_DICE, "--net", net, "--ply=0", "--json") == DONE
     captured = capsys.readouterr()
     assert "from before the roll" in captured.err
     assert "5-2" in captured.err
@@ -115,15 +134,19 @@ def test_dice_come_after_the_evaluation(net: str, capsys: Capture) -> None:
 )
 def test_pending_offers_are_told(position: str, what: str, net: str, capsys: Capture) -> None:
     assert parse_position(position).decider == "opponent"
-    assert run("eval", position, "--net", net, "--json") == DONE
+    assert run("eval", position, "--net", net, "--ply=0", "--json") == DONE
     captured = capsys.readouterr()
     assert f"{what} is waiting for its answer" in captured.err
     assert json.loads(captured.out)["probs"] == ask(capsys, "start", net)["probs"]
 
 
-def test_the_score_is_not_looked_at(net: str, capsys: Capture) -> None:
+def test_the_score_is_looked_at(net: str, capsys: Capture) -> None:
     position = XGID_DICE.replace(":52:0:0:0:0:", ":00:1:2:0:5:")
-    assert ask(capsys, position, net)["left_out"] == "the score of the match"
+    document = ask(capsys, position, net)
+    assert document["met"] == "Kazaross-XG2"
+    assert 0 < document["mwc"] < 0.5  # 4-away against 3-away with a net that knows nothing
+    assert run("eval", position, "--net", net) == DONE
+    assert "with the cube, wins the match " in capsys.readouterr().out
 
 
 def test_many_positions(net: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

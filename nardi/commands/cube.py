@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import PositionError
 from nardi.commands.best_move import add_net
 from nardi.compiling import compiling_is_told
-from nardi.exact_endings import prepare_tables
 from nardi.met_source import add_met, met_of
 from nardi.roll import add_rules
+from nardi.search_options import add_ply, looks_of, searcher_of
 from nardi.source import Answer, add_position, answer_all
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser", "run"]
 
-_PLY = 0
 _SOURCES = {
     "table": "probabilities by the tables of endings, see nardi bearoff",
     "exact": "exact, by the tables of endings, see nardi bearoff",
@@ -35,6 +34,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     add_position(parser)
     add_rules(parser)
+    add_ply(parser)
     add_net(parser)
     add_met(parser)
     parser.set_defaults(run=run)
@@ -42,25 +42,21 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def run(args: argparse.Namespace) -> int:
     from agent.cube import beaver_decision, board_efficiency
-    from agent.cube_judge import judge_cube, judged_probs
-    from agent.evaluator import load_evaluator
     from agent.situation import Situation
-    from engine.bearoff.lookup import covers
+    from engine.bearoff.lookup import covers, fits_rules
     from engine.notation import parse_position, position_rules
     from engine.rules import INTERNATIONAL, parse_switches
-    from nardi.cube_view import (
-        beaver_document,
-        beaver_lines,
-        decision_document,
-        decision_lines,
-    )
+    from nardi.cube_decision import cube_answer
+    from nardi.cube_view import beaver_document, beaver_lines, decision_lines
     from nardi.documents import number, position_document, probs_document
     from nardi.net_facts import net_document, net_lines
     from nardi.render import board_text, probs_table, situation_text
 
     switches = parse_switches(args.rules) if args.rules else {}
+    ply = looks_of(args).ply
     met = met_of(args)
-    evaluator = load_evaluator(args.net)
+    searcher = searcher_of(args)
+    evaluator = searcher.evaluator
 
     def answer(text: str) -> Answer:
         position = parse_position(text)
@@ -68,44 +64,43 @@ def run(args: argparse.Namespace) -> int:
         rules, conflicts = position_rules(position, INTERNATIONAL, switches)
         situation = Situation.of_position(position, rules)
         answers = position.offer == "double"
-        efficiency: float | None
-        with compiling_is_told():
-            if covers(position.board[None])[0]:
-                prepare_tables()
-            if position.offer == "beaver":
-                probs, known = judged_probs(evaluator, position.board, situation)
-                source = "table" if known else "net"
-                efficiency = float(board_efficiency(position.board))
-                worths = beaver_decision(probs, situation, efficiency, met)
-                decision_of = beaver_document(*worths)
-                lines = list(beaver_lines(decision_of))
-            else:
-                judged = judge_cube(evaluator, position.board, situation, met)
-                probs, source = judged.probs, judged.source
-                efficiency, decision = judged.efficiency, judged.decision
-                if answers and decision.answer is None:
-                    raise PositionError(
-                        f"the double that is pending is illegal: {decision.why_not}"
-                    )
-                decision_of = decision_document(decision, answers=answers)
-                lines = decision_lines(decision_of, redouble=position.cube_owner == "mover")
         net = net_document(evaluator.name, evaluator.net)
         document: dict[str, Any] = {
             "position": position_document(position),
             "rules": rules.as_dict(),
             "net": net,
             "met": met.name if situation.is_match else None,
-            "ply": _PLY,
-            "source": source,
-            "efficiency": None if efficiency is None else round(efficiency, 6),
-            "probs": probs_document(probs),
-            "equity_cubeless": number(_cubeless(probs, situation, met)),
-            "decision": decision_of,
         }
+        with compiling_is_told():
+            if position.offer == "beaver":
+                probs = searcher.probabilities(position.board[None], ply, rules)[0]
+                known = fits_rules(rules) and bool(covers(position.board[None])[0])
+                efficiency = float(board_efficiency(position.board))
+                worths = beaver_decision(probs, situation, efficiency, met)
+                document |= {
+                    "ply": ply,
+                    "source": "table" if known else "net",
+                    "efficiency": round(efficiency, 6),
+                    "probs": probs_document(probs),
+                    "decision": beaver_document(*worths),
+                }
+                lines = list(beaver_lines(document["decision"]))
+            else:
+                judged = cube_answer(searcher, position.board, situation, ply, met)
+                probs, decision = judged.probs, judged.decision
+                if answers and decision.answer is None:
+                    raise PositionError(
+                        f"the double that is pending is illegal: {decision.why_not}"
+                    )
+                document |= judged.document(answers=answers)
+                redouble = position.cube_owner == "mover"
+                lines = decision_lines(document["decision"], redouble=redouble)
+        document["equity_cubeless"] = number(_cubeless(probs, situation, met))
         shown = [board_text(position), f"{situation_text(position)}, rules {rules}", "", *lines]
         shown += ["", probs_table(document["probs"]), ""]
         shown.append(f"cubeless equity {document['equity_cubeless']:+.3f}")
-        shown += _units(situation.is_match, met.name)
+        shown += _units(situation.is_match, met.name, document["ply"])
+        source = document["source"]
         shown += net_lines(net) if source == "net" else [_SOURCES[source]]
         return Answer(document, "\n".join(shown), conflicts)
 
@@ -138,10 +133,11 @@ def _check_before_roll(position: "Position") -> None:
         )
 
 
-def _units(is_match: bool, met_name: str) -> list[str]:
+def _units(is_match: bool, met_name: str, ply: int) -> list[str]:
+    looks = "no look-ahead" if ply == 0 else f"{ply}-ply"
     if not is_match:
-        return ["equities: X's points per game at the present stake, no look-ahead"]
+        return [f"equities: X's points per game at the present stake, {looks}"]
     return [
-        "equities: X's, no look-ahead; +1 is to win a single game at this stake, -1 to",
+        f"equities: X's, {looks}; +1 is to win a single game at this stake, -1 to",
         f"lose it; by the match equity table {met_name}",
     ]

@@ -1,4 +1,4 @@
-"""`nardi eval`: probabilities and cubeless equity of a position before the roll, by a net."""
+"""`nardi eval`: probabilities and equities of a position before the roll, by a net."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import PositionError
 from nardi.commands.best_move import add_net
 from nardi.compiling import compiling_is_told
+from nardi.met_source import add_met, met_of
+from nardi.search_options import add_ply, looks_of, searcher_of
 from nardi.source import Answer, add_position, answer_all
 
 if TYPE_CHECKING:
@@ -18,49 +20,77 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "eval",
         help="tell how often each side wins, and the equity, before the roll",
-        description="Probabilities of win, gammon and backgammon for both sides and the cubeless"
-        " equity of the side on roll, before the roll. Of a finished game: its result.",
+        description="Probabilities of win, gammon and backgammon for both sides, and the equity of"
+        " the side on roll with the cube and without, before the roll. Of a finished game: its"
+        " result.",
         epilog="try: nardi eval start",
         allow_abbrev=False,
     )
     add_position(parser)
+    add_ply(parser)
     add_net(parser)
+    add_met(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    from agent.evaluator import cubeless_equity, load_evaluator
+    from agent.cube import cubeless_equity_at
+    from agent.cube_values import mwc_of
+    from agent.evaluator import cubeless_equity
+    from agent.situation import Situation
     from engine.notation import parse_position, position_rules
     from engine.rules import INTERNATIONAL
-    from nardi.documents import left_out, number, position_document, probs_document
+    from nardi.documents import number, position_document, probs_document
     from nardi.net_facts import net_document, net_lines
     from nardi.render import board_text, equity_lines, probs_table, situation_text
 
-    evaluator = load_evaluator(args.net)
+    ply = looks_of(args).ply
+    met = met_of(args)
+    searcher = searcher_of(args)
+    evaluator = searcher.evaluator
 
     def answer(text: str) -> Answer:
         position = parse_position(text)
         if not position.board.any():
             raise PositionError("the board is empty: without checkers there is nothing to win")
-        with compiling_is_told():
-            probs = evaluator.probabilities(position.board[None])[0]
         net = net_document(evaluator.name, evaluator.net)
-        rules, _ = position_rules(position, INTERNATIONAL, {})
-        document: dict[str, Any] = {
-            "position": position_document(position),
-            "left_out": left_out(position, rules),
-            "net": net,
-            "probs": probs_document(probs),
-            "equity": number(cubeless_equity(probs)),
-            "ply": 0,
-        }
+        document: dict[str, Any] = {"position": position_document(position), "net": net}
         lines = [board_text(position), situation_text(position), ""]
-        lines += [probs_table(document["probs"]), "", f"equity {document['equity']:+.3f}"]
         if document["position"]["phase"] == "over":
-            lines[-1] += ", the result of the game"
-        else:
-            lines += equity_lines(document, rules, "before the roll")
-            lines += net_lines(net)
+            with compiling_is_told():
+                probs = evaluator.probabilities(position.board[None])[0]
+            result = number(cubeless_equity(probs))
+            document |= {
+                "met": None,
+                "ply": 0,
+                "probs": probs_document(probs),
+                "equity": result,
+                "equity_cubeless": result,
+                "mwc": None,
+            }
+            lines += [probs_table(document["probs"]), ""]
+            lines.append(f"equity {result:+.3f}, the result of the game")
+            return Answer(document, "\n".join(lines), _notes(position))
+        rules, _ = position_rules(position, INTERNATIONAL, {})
+        situation = Situation.of_position(position, rules)
+        with compiling_is_told():
+            value = searcher.evaluate(position.board, ply, situation, met)
+        document |= {
+            "met": met.name if situation.is_match else None,
+            "ply": value.ply,
+            "probs": probs_document(value.probs),
+            "equity": round(value.cubeful, 6) + 0.0,
+            "equity_cubeless": number(cubeless_equity_at(value.probs, situation, met)),
+            "mwc": round(mwc_of(value.table, value.cubeful), 6) if situation.is_match else None,
+        }
+        lines += [probs_table(document["probs"]), ""]
+        chance = f", wins the match {document['mwc']:.2%}" if situation.is_match else ""
+        lines.append(
+            f"equity {document['equity']:+.3f} with the cube{chance};"
+            f" without {document['equity_cubeless']:+.3f}; {ply}-ply"
+        )
+        lines += equity_lines(situation, document["met"])
+        lines += net_lines(net)
         return Answer(document, "\n".join(lines), _notes(position))
 
     return answer_all(args, answer)
