@@ -241,7 +241,7 @@ def test_our_bot_answers(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> No
         question_line(1, START, (3, 1), INTERNATIONAL),
         "",
         "nonsense",
-        json.dumps({"id": [2], "ask": "take"}),
+        json.dumps({"id": [2], "ask": "guess"}),
         question_line(3, START, (6, 5), CAUCASIAN, draw=0.5),
         question_line(
             4, START, (3, 1), INTERNATIONAL, allowed=legal_afterstates(START, (3, 1))[:2]

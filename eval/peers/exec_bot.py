@@ -3,16 +3,18 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agent.bot import Bot, FloatArray, always
+from agent.situation import Situation
 from engine.board import Board, IntArray
 from engine.errors import ConfigError, IllegalPlayError, NardiError
 from engine.moves import check_batch, legal_afterstates_batch
 from engine.rules import INTERNATIONAL, Rules
+from eval.peers.cube_protocol import answered_cube, cube_question_line
 from eval.peers.process import LineProcess
 from eval.peers.protocol import answered_afterstate, question_line, read_greeting, read_object
 
@@ -22,6 +24,9 @@ ANSWER_LIMIT_S: Final = 30.0
 """Seconds for an answer, counted from the answer before it where questions wait."""
 START_LIMIT_S: Final = 60.0
 """Seconds until the greeting, or the limit of an answer if that is longer."""
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 _TEXT: Final = re.compile(r"exec(?:\[([^\]]*)\])?:(.*)", re.DOTALL)
 _LIMIT: Final = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)s", re.ASCII)
@@ -81,9 +86,27 @@ class ExecBot(Bot):
     def choose(
         self, boards: Board, rolls: NDArray[np.int8], draws: FloatArray | None = None
     ) -> Board:
+        return self._chosen(boards, rolls, None, draws)
+
+    def choose_at(
+        self,
+        boards: Board,
+        rolls: NDArray[np.int8],
+        situations: Sequence[Situation],
+        draws: FloatArray | None = None,
+    ) -> Board:
+        return self._chosen(boards, rolls, situations, draws)
+
+    def _chosen(
+        self,
+        boards: Board,
+        rolls: NDArray[np.int8],
+        situations: Sequence[Situation] | None,
+        draws: FloatArray | None,
+    ) -> Board:
         b, faces = check_batch(boards, rolls)
         legal, offsets = legal_afterstates_batch(b, faces, self.rules)
-        rows = np.flatnonzero(np.diff(offsets) > 1)
+        rows = np.flatnonzero(np.diff(offsets) > 1).tolist()
         asked = [
             _Asked(
                 board=b[i],
@@ -91,6 +114,7 @@ class ExecBot(Bot):
                 plays=legal[offsets[i] : offsets[i + 1]],
                 restricted=False,
                 draw=None if draws is None else float(draws[i]),
+                situation=None if situations is None else situations[i],
             )
             for i in rows
         ]
@@ -98,6 +122,30 @@ class ExecBot(Bot):
         for i, after in zip(rows, self._ask(asked), strict=True):
             chosen[i] = after
         return chosen
+
+    def doubles(self, boards: Board, situations: Sequence[Situation]) -> NDArray[np.bool_]:
+        if not self._greeting.answers_cube:
+            return super().doubles(boards, situations)
+        return self._ask_cube("double", boards, situations).astype(np.bool_)
+
+    def answers(self, boards: Board, situations: Sequence[Situation]) -> NDArray[np.int8]:
+        if not self._greeting.answers_cube:
+            return super().answers(boards, situations)
+        return self._ask_cube("take", boards, situations)
+
+    def accepts_beavers(self, boards: Board, situations: Sequence[Situation]) -> NDArray[np.bool_]:
+        if not self._greeting.answers_cube:
+            return super().accepts_beavers(boards, situations)
+        return self._ask_cube("beaver", boards, situations).astype(np.bool_)
+
+    def _ask_cube(
+        self, ask: str, boards: Board, situations: Sequence[Situation]
+    ) -> NDArray[np.int8]:
+        asked = [
+            _AskedCube(ask=ask, board=board, situation=situation)
+            for board, situation in zip(boards, situations, strict=True)
+        ]
+        return np.array(self._ask(asked), dtype=np.int8)
 
     def decision_shares(
         self, boards: Board, rolls: NDArray[np.int8], afterstates: Board, offsets: IntArray
@@ -118,8 +166,8 @@ class ExecBot(Bot):
             rows[i] += int(np.argmax((question.plays == after).all(axis=1)))
         return always(rows, len(afterstates))
 
-    def _ask(self, asked: Sequence["_Asked"]) -> list[Board]:
-        """The afterstates chosen. All questions are on their way before the first answer is read.
+    def _ask(self, asked: "Sequence[_Question[T]]") -> list[T]:
+        """What is answered. All questions are on their way before the first answer is read.
 
         Raises NardiError that tells the question which was not answered, or badly; the program is
         ended then.
@@ -130,8 +178,8 @@ class ExecBot(Bot):
             self._process.close()
             raise
 
-    def _answers(self, by_number: dict[int, "_Asked"]) -> list[Board]:
-        chosen: dict[int, Board] = {}
+    def _answers(self, by_number: "dict[int, _Question[T]]") -> list[T]:
+        chosen: dict[int, T] = {}
         while self._waiting:
             oldest = next(iter(self._waiting))
             try:
@@ -150,17 +198,9 @@ class ExecBot(Bot):
             del self._waiting[number]
         return [chosen[number] for number in by_number]
 
-    def _send(self, question: "_Asked") -> int:
+    def _send(self, question: "_Question[Any]") -> int:
         self._number += 1
-        line = question_line(
-            self._number,
-            question.board,
-            question.roll,
-            self.rules,
-            draw=question.draw,
-            with_plays=self._greeting.wants_plays,
-            allowed=question.plays if question.restricted else None,
-        )
+        line = question.line(self._number, self.rules, with_plays=self._greeting.wants_plays)
         self._waiting[self._number] = line
         self._process.send(line)
         return self._number
@@ -179,6 +219,31 @@ class ExecBot(Bot):
         raise kind("\n  ".join(parts)) from None
 
 
+class _Question(Protocol[T_co]):
+    """Something that the program is asked for."""
+
+    def line(self, number: int, rules: Rules, *, with_plays: bool) -> str:
+        """The line that is sent."""
+
+    def answered(self, answer: dict[str, Any], rules: Rules) -> T_co:
+        """What the answer says. Raises NardiError."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _AskedCube:
+    """A question of the cube."""
+
+    ask: str
+    board: Board
+    situation: Situation
+
+    def line(self, number: int, rules: Rules, *, with_plays: bool) -> str:
+        return cube_question_line(number, self.ask, self.board, self.situation)
+
+    def answered(self, answer: dict[str, Any], rules: Rules) -> int:
+        return answered_cube(self.ask, answer)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Asked:
     """A decision that the program is asked for."""
@@ -190,6 +255,20 @@ class _Asked:
     restricted: bool
     """Whether these are not all legal ones."""
     draw: float | None
+    situation: Situation | None = None
+    """Cube and score; None without."""
+
+    def line(self, number: int, rules: Rules, *, with_plays: bool) -> str:
+        return question_line(
+            number,
+            self.board,
+            self.roll,
+            rules,
+            draw=self.draw,
+            with_plays=with_plays,
+            allowed=self.plays if self.restricted else None,
+            situation=self.situation,
+        )
 
     def answered(self, answer: dict[str, Any], rules: Rules) -> Board:
         """The afterstate that the answer names. Raises NardiError."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from agent.situation import Situation
 from engine.board import NUM_SLOTS, Board, validate
 from engine.dice import check_roll
 from engine.errors import ConfigError, IllegalPlayError, NardiError
@@ -18,6 +19,7 @@ from engine.moves import check_running, legal_plays, play_steps
 from engine.notation import Position, format_play, parse_play
 from engine.notation.document import position_document
 from engine.rules import INTERNATIONAL, Rules
+from eval.peers.cube_protocol import CUBE_KINDS, position_at, read_situation
 
 __all__ = [
     "PLAY",
@@ -37,7 +39,8 @@ __all__ = [
 PROTOCOL: Final = "nardi-bot"
 VERSION: Final = 1
 PLAY: Final = "play"
-"""The one kind of question so far; `double`, `take` and `eval` are kept free for later."""
+"""The question for a play; those of the cube are in `eval.peers.cube_protocol`; `eval` is kept
+free for later."""
 
 _SHOWN: Final = 200
 
@@ -50,6 +53,8 @@ class Greeting:
     """Of the program, with its version."""
     wants_plays: bool
     """Whether each question shall list the legal plays."""
+    answers_cube: bool = False
+    """Whether it answers questions of the cube."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,6 +70,8 @@ class Question:
     """A number from 0 up to 1 for a bot that plays by chance."""
     allowed: Board | None
     """`(n, 26)`: afterstates to choose from, None = all legal plays."""
+    situation: Situation | None = None
+    """Cube and score, None in games without a cube."""
 
 
 def read_object(line: bytes) -> dict[str, Any]:
@@ -83,9 +90,10 @@ def read_object(line: bytes) -> dict[str, Any]:
 # --- the greeting ---
 
 
-def greeting_line(name: str) -> str:
+def greeting_line(name: str, *, answers_cube: bool = False) -> str:
     """Greeting of a bot that needs no list of plays."""
-    return json.dumps({"protocol": PROTOCOL, "version": VERSION, "name": name})
+    greeting: dict[str, Any] = {"protocol": PROTOCOL, "version": VERSION, "name": name}
+    return json.dumps(greeting | ({"answers_cube": True} if answers_cube else {}))
 
 
 def read_greeting(line: bytes) -> Greeting:
@@ -104,7 +112,10 @@ def read_greeting(line: bytes) -> Greeting:
         raise ConfigError(f"its greeting has the name {_short(name)}; accepted: a text")
     if not isinstance(wants_plays, bool):
         raise ConfigError(f"its wants_plays is {_short(wants_plays)}; accepted: true, false")
-    return Greeting(name=name.strip(), wants_plays=wants_plays)
+    answers_cube = found.get("answers_cube", False)
+    if not isinstance(answers_cube, bool):
+        raise NardiError(f"its answers_cube is {_short(answers_cube)}; accepted: true, false")
+    return Greeting(name=name.strip(), wants_plays=wants_plays, answers_cube=answers_cube)
 
 
 # --- questions ---
@@ -119,9 +130,16 @@ def question_line(
     draw: float | None = None,
     with_plays: bool = False,
     allowed: Board | None = None,
+    situation: Situation | None = None,
 ) -> str:
-    """The question for a play. allowed: `(n, 26)` afterstates to choose from, None = all plays."""
-    position = Position(board=board, dice=roll, jacoby=rules.jacoby, beaver=rules.beaver)
+    """The question for a play. allowed: `(n, 26)` afterstates to choose from, None = all plays.
+
+    situation: cube and score, None in games without a cube.
+    """
+    if situation is None:
+        position = Position(board=board, dice=roll, jacoby=rules.jacoby, beaver=rules.beaver)
+    else:
+        position = position_at(board, situation, roll)
     question: dict[str, Any] = {
         "id": number,
         "ask": PLAY,
@@ -129,6 +147,8 @@ def question_line(
         "dice": list(roll),
         "rules": rules.as_dict(),
     }
+    if situation is not None:
+        question["cube"] = True
     if draw is not None:
         question["draw"] = draw
     if with_plays or allowed is not None:
@@ -154,7 +174,8 @@ def id_of(question: dict[str, Any]) -> Any:
 def read_question(found: dict[str, Any]) -> Question:
     """The question for a play in an object. Raises NardiError."""
     if found.get("ask") != PLAY:
-        raise NardiError(f"question {_short(found.get('ask'))} is not known; accepted: '{PLAY}'")
+        kinds = ", ".join(f"'{kind}'" for kind in (PLAY, *CUBE_KINDS))
+        raise NardiError(f"question {_short(found.get('ask'))} is not known; accepted: {kinds}")
     position = found.get("position")
     if not isinstance(position, dict) or "board" not in position:
         raise NardiError("the question has no position with a board")
@@ -174,7 +195,13 @@ def read_question(found: dict[str, Any]) -> Question:
     if "plays" in found:
         allowed = _allowed(found["plays"], legal_plays(board, roll, rules)[0])
     return Question(
-        id=id_of(found), board=board, roll=roll, rules=rules, draw=draw, allowed=allowed
+        id=id_of(found),
+        board=board,
+        roll=roll,
+        rules=rules,
+        draw=draw,
+        allowed=allowed,
+        situation=read_situation(found, rules),
     )
 
 

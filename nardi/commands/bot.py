@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from agent.bot import Bot
     from engine.board import Board
     from engine.rules import Rules
+    from eval.peers.cube_protocol import CubeQuestion
     from eval.peers.protocol import Question
 
 __all__ = ["add_parser", "run"]
 
 _DESCRIPTION = """\
-Answer questions for plays, one JSON object a line, on stdin and stdout, in the protocol of
-docs/protocol.md: what `exec:COMMAND` speaks wherever a bot is named. It ends when stdin ends."""
+Answer questions for plays and of the cube, one JSON object a line, on stdin and stdout, in the
+protocol of docs/protocol.md: what `exec:COMMAND` speaks wherever a bot is named. It ends when stdin
+ends."""
 _CHUNK = 1 << 16
 
 
@@ -44,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         bots = _Bots(args.bot, stack)
         with compiling_is_told():
             name = bots.warm_up()
-        print(greeting_line(f"{name}, nardi {__version__}"), flush=True)
+        print(greeting_line(f"{name}, nardi {__version__}", answers_cube=True), flush=True)
         for lines in _batches():
             for answer in _answers(lines, bots):
                 print(answer)
@@ -107,18 +109,22 @@ class _Bots:
 def _answers(lines: Sequence[bytes], bots: _Bots) -> list[str]:
     """One answer for each line, in order."""
     from engine.errors import NardiError
+    from eval.peers.cube_protocol import CUBE_KINDS, read_cube_question
     from eval.peers.protocol import id_of, read_object, read_question
     from nardi.documents import json_line
 
     answers: list[dict[str, Any]] = []
-    together: dict[tuple[Rules, bool], list[tuple[int, Question]]] = {}
+    together: dict[tuple[Rules, bool, bool], list[tuple[int, Question]]] = {}
     for line in lines:
         found: dict[str, Any] = {}
         try:
             found = read_object(line)
+            if found.get("ask") in CUBE_KINDS:
+                answers.append(_of_cube(read_cube_question(found), bots))
+                continue
             question = read_question(found)
             if question.allowed is None:
-                key = question.rules, question.draw is not None
+                key = question.rules, question.draw is not None, question.situation is not None
                 together.setdefault(key, []).append((len(answers), question))
                 answers.append({"id": question.id})
             else:
@@ -143,14 +149,34 @@ def _answer(question: "Question", after: "Board") -> dict[str, Any]:
 
 
 def _chosen(questions: Sequence["Question"], bots: _Bots) -> "Board":
-    """Afterstates of questions that all have the same rules, and a draw or none."""
+    """Afterstates of questions that have the same rules, all of them a draw or a cube, or none."""
     import numpy as np
 
     bot = bots.of(questions[0].rules)
     boards = np.stack([question.board for question in questions])
     rolls = np.array([question.roll for question in questions], dtype=np.int8)
     draws = [question.draw for question in questions if question.draw is not None]
+    situations = [question.situation for question in questions if question.situation is not None]
+    if situations:
+        return bot.choose_at(boards, rolls, situations, np.array(draws) if draws else None)
     return bot.choose(boards, rolls, np.array(draws) if draws else None)
+
+
+def _of_cube(question: "CubeQuestion", bots: _Bots) -> dict[str, Any]:
+    """The answer to a question of the cube."""
+    import numpy as np
+
+    from eval.peers.cube_protocol import cube_answer
+
+    bot = bots.of(question.situation.rules)
+    boards, situations = question.board[np.newaxis].copy(), [question.situation]
+    if question.ask == "double":
+        value = int(bot.doubles(boards, situations)[0])
+    elif question.ask == "take":
+        value = int(bot.answers(boards, situations)[0])
+    else:
+        value = int(bot.accepts_beavers(boards, situations)[0])
+    return cube_answer(question, value)
 
 
 def _chosen_of_some(question: "Question", bots: _Bots) -> "Board":
