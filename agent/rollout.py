@@ -15,6 +15,8 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from agent.cube_judge import exact_equities_hold
+from agent.cube_states import NO_CUBE
 from agent.cube_table import cube_table, may_double
 from agent.kernels.cube import TURNABLE
 from agent.kernels.replies import Nets
@@ -25,7 +27,7 @@ from agent.move_filter import NORMAL, MoveFilter
 from agent.net import ValueNet
 from agent.ranking import check_scoring
 from agent.situation import Situation
-from engine.bearoff.arrays import no_tables
+from engine.bearoff.arrays import BearoffArrays
 from engine.bearoff.lookup import covers, cubeless, fits_rules
 from engine.board import NUM_CHECKERS, Board, borne_off, opp_borne_off
 from engine.dice_stream import game_states
@@ -55,7 +57,6 @@ _INTERVAL: Final = 1.96  # of a 95% interval, in standard errors
 _ROUND: Final = 36
 _TASK: Final = 6  # trials a thread plays before it looks for more
 _TURNS: Final = 8  # of the cube in one trial; one that stands higher stays where it is
-_TURNS_LEFT: Final = 16  # as in `agent.cube_judge`: how high a cube must be able to rise
 _CACHE_BYTES: Final = 64 << 20
 _KEEP, _WINDOW = 5, 0.2  # as in `agent.search`
 
@@ -140,7 +141,8 @@ class Line:
     """What one start has come to, for side 0."""
 
     probs: FloatArray
-    """`(5,)` cumulative probabilities."""
+    """`(5,)` cumulative probabilities, kept in order: with luck taken off a rare one may come out
+    below 0, which `equity` still counts as it is."""
     stderr_probs: FloatArray
     equity: float
     """Points per game and present stake; at a score the equivalent, as `agent.cube` tells."""
@@ -213,12 +215,13 @@ class Roller:
         *,
         situation: Situation | None = None,
         met: MatchEquityTable | None = None,
-        tables: Any | None = None,
+        tables: BearoffArrays | None = None,
         sorter: ValueNet | None = None,
         move_filter: MoveFilter = NORMAL,
     ) -> None:
         """situation: cube and score of a cubeful rollout, seen by the side whose figures are told;
-        None = no cube, money. tables: `BearoffArrays`, whose exact values end trials; None = none.
+        None = no cube, money. tables: of endings, which go before the net, and whose exact values
+        end trials; None = without.
         sorter: a small net by which the plays of a roll are sorted before the net looks at the
         first of them. Raises ConfigError for rules that `why_no_rollout` refuses.
         """
@@ -230,11 +233,10 @@ class Roller:
         cubeless_rules = Rules(cube=False, scoring=rules.scoring)
         self.table = cube_table(situation or Situation(rules=cubeless_rules), _TURNS, met)
         self._has_cube = bool((self.table.payoff[:, TURNABLE] > 0).any())
-        exact = tables is not None and fits_rules(rules)
+        self._tables = tables if fits_rules(rules) else None
+        self._exact = self._tables is not None
         if self._has_cube and situation is not None:
-            exact = exact and _cube_is_unlimited(situation)
-        self._exact = exact
-        self._tables = tables if exact else no_tables()
+            self._exact = self._exact and exact_equities_hold(situation)
         self._move_filter = move_filter
         nets = _nets(net, sorter, rules, situation)
         small = sorter or net
@@ -242,7 +244,15 @@ class Roller:
         self._rooms = [
             (
                 nets._replace(weights=np.zeros((2, 6), dtype=np.float32)),
-                new_room(net.contact, net.race, small.contact, small.race, cache_bytes, 5),
+                new_room(
+                    net.contact,
+                    net.race,
+                    small.contact,
+                    small.race,
+                    self._tables,
+                    cache_bytes,
+                    5,
+                ),
                 new_scratch_of_trials(self.table),
             )
             for _ in range(settings.threads)
@@ -313,7 +323,6 @@ class Roller:
                 play_trials(
                     nets,
                     buffers,
-                    self._tables,
                     self.table,
                     plans[i],
                     scratch,
@@ -338,7 +347,7 @@ class Roller:
         return played
 
     def _plan(self, start: Start) -> Plan:
-        counts, windows = self._move_filter.arrays()
+        steps = [self._move_filter.step(depth) for depth in range(MAX_DEPTH)]
         return Plan(
             board=np.array(start.board, dtype=np.int8),
             side=start.side,
@@ -347,8 +356,8 @@ class Roller:
             truncate=-1 if self.settings.truncate is None else self.settings.truncate,
             with_luck=self.settings.luck,
             ply=self.settings.ply,
-            counts=counts,
-            windows=windows,
+            counts=np.array([count for count, _ in steps], dtype=np.int64),
+            windows=np.array([window for _, window in steps]),
             has_cube=self._has_cube,
             exact=self._exact,
         )
@@ -359,9 +368,12 @@ class Roller:
             return "over"
         if self._exact and covers(board, exactly=True)[0]:
             return "exact"
-        if self.settings.truncate == 0:
+        settings = self.settings
+        if settings.truncate == 0:
             return "valued"
-        if self._exact and covers(board)[0] and np.isin(cubeless(board), (0, 1)).all():
+        if settings.truncate == 1 and settings.luck and settings.ply == 0:
+            return "valued"  # what is left without the luck of the one roll is the mean over all
+        if self._tables is not None and covers(board)[0] and np.isin(cubeless(board), (0, 1)).all():
             return "decided"
         return None
 
@@ -377,7 +389,7 @@ class Roller:
             ends = np.bincount(p.ends, minlength=len(ENDS))
             lines.append(
                 Line(
-                    probs=self._scored(probs.mean(axis=0)),
+                    probs=_ordered(self._scored(probs.mean(axis=0))),
                     stderr_probs=self._scored(_stderr(probs)),
                     equity=float(equity.mean()),
                     stderr=float(_stderr(equity)),
@@ -427,6 +439,16 @@ class _Played:
         )
 
 
+def _ordered(probs: FloatArray) -> FloatArray:
+    """The nearest probabilities, one after the other, that can be."""
+    win, win_gammon, win_bg, lose_gammon, lose_bg = probs
+    win = np.clip(win, 0, 1)
+    win_gammon = np.clip(win_gammon, 0, win)
+    lose_gammon = np.clip(lose_gammon, 0, 1 - win)
+    bgs = np.clip(win_bg, 0, win_gammon), np.clip(lose_bg, 0, lose_gammon)
+    return np.array([win, win_gammon, bgs[0], lose_gammon, bgs[1]])
+
+
 def _stderr(values: FloatArray) -> FloatArray:
     """Standard error of the mean over the first axis; 0 of a single trial.
 
@@ -437,13 +459,6 @@ def _stderr(values: FloatArray) -> FloatArray:
         return np.zeros(values.shape[1:])
     spread = np.asarray(values.std(axis=0, ddof=1) / n**0.5)
     return np.where((values == values[0]).all(axis=0), 0.0, spread)
-
-
-def _cube_is_unlimited(situation: Situation) -> bool:
-    """Whether the exact tables' cube, for money and without a limit, is as good as this one."""
-    rules = situation.rules
-    high_enough = rules.cube_cap is None or rules.cube_cap >= _TURNS_LEFT * situation.cube_value
-    return not situation.is_match and rules.progression == "geometric" and high_enough
 
 
 def _nets(
@@ -463,4 +478,6 @@ def _nets(
         ban_hide=ban_hide,
         bear_off_ban=bear_off_ban,
         generation=1,
+        table=NO_CUBE,
+        exact_cube=False,
     )

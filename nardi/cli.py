@@ -29,6 +29,7 @@ from nardi.commands import (
     met,
     net,
     plays,
+    rollout,
     show,
     train,
 )
@@ -43,7 +44,7 @@ INTERRUPTED = 130
 NO_READER = 141
 
 _COMMANDS = (
-    ("ask about a position", (best_move, eval_command, cube, bearoff)),
+    ("ask about a position", (best_move, eval_command, cube, rollout, bearoff)),
     ("train and measure", (train, benchmark, compare, decisions, net)),
     ("look up and convert", (show, plays, convert, met)),
     ("for other programs", (bot,)),

@@ -168,6 +168,7 @@ class TestValues:
             line = roll(MIDDLE, settings(36, truncate=1, luck=luck)).lines[0]
             looked = Searcher(Evaluator(NET)).probabilities(MIDDLE[None], 1)[0]
             np.testing.assert_allclose(line.probs, looked, rtol=0, atol=1e-6)
+            assert line.settled == ("valued" if luck else None)
 
     def test_luck_taken_off_leaves_the_mean(self) -> None:
         plain = roll(RACE, settings(360, luck=False)).lines[0]
@@ -178,7 +179,7 @@ class TestValues:
         assert (np.abs(plain.probs - less.probs) <= 4 * errors + 1e-9).all()
 
     def test_equity_is_that_of_the_probabilities(self) -> None:
-        line = roll(MIDDLE, settings(36, truncate=20)).lines[0]
+        line = roll(MIDDLE, settings(36, truncate=20, luck=False)).lines[0]
         assert line.equity == pytest.approx(float(cubeless_equity(line.probs)), abs=1e-5)
 
     @pytest.mark.parametrize("rules", ["international", "caucasian", "arena"])
@@ -198,9 +199,11 @@ class TestValues:
 
 
 class TestOutcomes:
-    def test_probabilities_are_ordered(self) -> None:
+    @pytest.mark.parametrize("luck", [False, True])
+    def test_probabilities_are_ordered(self, luck: bool) -> None:
         for board in (START, MIDDLE, RACE):
-            win, gammon, bg, lose_gammon, lose_bg = roll(board, settings(luck=False)).lines[0].probs
+            line = roll(board, settings(12, luck=luck)).lines[0]
+            win, gammon, bg, lose_gammon, lose_bg = line.probs
             assert 1 >= win >= gammon >= bg >= 0
             assert 1 - win >= lose_gammon >= lose_bg >= 0
 

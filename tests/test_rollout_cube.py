@@ -86,7 +86,8 @@ def reference(
             faces = [face + 1 for face in divmod(int(throws[trial, ply]), 6)]
         else:
             faces = [int(next_die(dice, trial)), int(next_die(dice, trial))]
-        seen = flip(best_play(seen, faces, situation))
+        counted = dataclasses.replace(situation, cube_offered=True)  # gammons, by Jacoby's rule
+        seen = flip(best_play(seen, faces, counted))
         situation, sign = situation.flipped(), -sign
     raise AssertionError
 

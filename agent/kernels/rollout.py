@@ -9,6 +9,9 @@ is taken off a trial is the sum, over its rolls, of v(r) minus that mean. Its ow
 the net is worth, so that results keep theirs while most of their spread goes.
 
 The cube is a table of states (`agent.kernels.cube`); without one there is a single state.
+
+What calls the search is inlined into one function: everything below a call is optimized anew in
+each compiled function above it, which took a minute.
 """
 
 from collections import namedtuple
@@ -20,6 +23,7 @@ from agent.kernels.cube import (
     BEAVERED,
     CENTRED,
     DOUBLED,
+    LEVEL,
     LOSE_1,
     OWNER,
     ROW,
@@ -175,9 +179,12 @@ def _see_exact_states(cube, tables, boards, side, nd):
 
 @inlined_kernel
 def _set_weights(cube, state, weights):
-    """Choose plays by what wins and losses count at a state of the cube, in units of its stake."""
+    """Choose plays by what wins and losses count at a state of the cube, in units of its stake.
+
+    Gammons as they count once the cube is turned, as in `agent.cube_states.choice_weights`.
+    """
     for side in range(2):
-        i = side * cube.rows + cube.plan[state, ROW]
+        i = side * cube.rows + cube.plan[state, LEVEL]
         unit = (cube.payoff[i, WIN_1] - cube.payoff[i, LOSE_1]) / 2
         weights[side, 0] = (cube.payoff[i, 3] - cube.payoff[i, 2]) / unit
         weights[side, 1] = (cube.payoff[i, 4] - cube.payoff[i, 3]) / unit
@@ -209,11 +216,6 @@ def _after_cube_action(cube, side, state, nd):
         if min(worth, passed) >= nd[0, state]:
             after = -1 if worth > passed else reached
     return after
-
-
-@bare_kernel
-def _replies(nets, room, boards, side, first, last, codes, probs):
-    best_replies(nets, room, boards, 0, side, first, last, codes, probs)
 
 
 @bare_kernel
@@ -291,10 +293,12 @@ def _with_generation(nets, generation):
         nets.ban_hide,
         nets.bear_off_ban,
         generation,
+        nets.table,
+        nets.exact_cube,
     )
 
 
-@bare_kernel
+@inlined_kernel
 def _choose_deeper(nets, room, plan, scratch, side, high, low):
     """Play of the highest equity at the plan's depth, as `agent.search` chooses it; its code.
 
@@ -345,7 +349,7 @@ def _choose_deeper(nets, room, plan, scratch, side, high, low):
     return plays[best]
 
 
-@bare_kernel
+@inlined_kernel
 def _value_of_cut(nets, room, plan, scratch, side):
     """Probabilities at the plan's depth of the position that is on the board, to current."""
     if plan.ply > 0:
@@ -355,8 +359,9 @@ def _value_of_cut(nets, room, plan, scratch, side):
         means_of_rolls(scratch.rows, scratch.current)
 
 
-@bare_kernel
-def _play_trial(nets, room, tables, cube, plan, scratch, throws, dice, trial, out, ends, plies):
+@inlined_kernel
+def _play_trial(nets, room, cube, plan, scratch, throws, dice, trial, out, ends, plies):
+    tables = room.work.tables
     boards = scratch.boards
     current = scratch.current  # probabilities of the position on the board, for the side on roll
     nd = scratch.nd
@@ -426,11 +431,12 @@ def _play_trial(nets, room, tables, cube, plan, scratch, throws, dice, trial, ou
         high = max(die_a, die_b)
         low = min(die_a, die_b)
         roll = high * (high - 1) // 2 + low - 1
+        if plan.with_luck or plan.ply == 0:
+            from_roll = 0 if plan.with_luck else roll
+            to_roll = 21 if plan.with_luck else roll + 1
+            best_replies(nets, room, boards, 0, side, from_roll, to_roll, codes, scratch.probs)
         if plan.with_luck:
-            _replies(nets, room, boards, side, 0, 21, codes, scratch.probs)
             _add_luck(cube, has_cube, scratch, side, state, roll)
-        elif plan.ply == 0:
-            _replies(nets, room, boards, side, roll, roll + 1, codes, scratch.probs)
         if plan.ply > 0:
             code = _choose_deeper(
                 _with_generation(nets, nets.generation + state),
@@ -459,17 +465,14 @@ def _play_trial(nets, room, tables, cube, plan, scratch, throws, dice, trial, ou
 
 
 @bare_kernel
-def play_trials(
-    nets, room, tables, cube, plan, scratch, throws, dice, first, last, out, ends, plies
-):
+def play_trials(nets, room, cube, plan, scratch, throws, dice, first, last, out, ends, plies):
     """Play trials first to last - 1.
 
-    nets: with weights of this thread's own, which are written; room: of this thread; tables:
-    `BearoffArrays`, of which only the exact ones are used; throws: `(N, 2)` int64 first two throws
-    of each trial, 6 * (face - 1) + face - 1; dice: `(N, 4)` streams of the later ones, of
-    `engine.dice_stream`. Written are out `(N, 6)` float64, the five probabilities and the value in
-    the unit of the cube table, both of side 0; ends `(N,)` int64, see `ENDS`; plies `(N,)` int64,
-    how many were played.
+    nets: with weights of this thread's own, which are written; room: of this thread; throws:
+    `(N, 2)` int64 first two throws of each trial, 6 * (face - 1) + face - 1; dice: `(N, 4)` streams
+    of the later ones, of `engine.dice_stream`. Written are out `(N, 6)` float64, the five
+    probabilities and the value in the unit of the cube table, both of side 0; ends `(N,)` int64,
+    see `ENDS`; plies `(N,)` int64, how many were played.
     """
     for trial in range(first, last):
-        _play_trial(nets, room, tables, cube, plan, scratch, throws, dice, trial, out, ends, plies)
+        _play_trial(nets, room, cube, plan, scratch, throws, dice, trial, out, ends, plies)
