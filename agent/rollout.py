@@ -347,7 +347,7 @@ class Roller:
         return played
 
     def _plan(self, start: Start) -> Plan:
-        steps = [self._move_filter.step(depth) for depth in range(MAX_DEPTH)]
+        counts, windows = self._move_filter.arrays()
         return Plan(
             board=np.array(start.board, dtype=np.int8),
             side=start.side,
@@ -356,8 +356,8 @@ class Roller:
             truncate=-1 if self.settings.truncate is None else self.settings.truncate,
             with_luck=self.settings.luck,
             ply=self.settings.ply,
-            counts=np.array([count for count, _ in steps], dtype=np.int64),
-            windows=np.array([window for _, window in steps]),
+            counts=counts,
+            windows=windows,
             has_cube=self._has_cube,
             exact=self._exact,
         )

@@ -160,19 +160,19 @@ def _notes(
         f"plays at {document['ply']} ply",
         "luck taken off" if document["luck"] else "luck not taken off",
         f"seed {document['seed']}",
-        f"{document['seconds']:.1f} s",
+        f"{document['seconds']:.1f}\u00a0s",  # not to be torn apart
     ]
-    unit = "points per game"
+    unit = "points per game, without the cube"
     if document["cube"]:
         unit = "points per game and present stake, with the cube"
         if document["met"]:
             unit = f"+1 wins a single game at this stake; match equity table {document['met']}"
     notes.append(", ".join(how))
     notes.append(f"equity = {MOVER}'s {unit}; ± are standard errors; chances in percent")
-    if document["left_out"]:
-        notes.append(f"not looked at: {document['left_out']}")
+    if not document["cube"] and document["position"]["match_length"]:
+        notes.append("the score of the match is not looked at; --cube does")
     wrapped = [textwrap.wrap(note, 80, break_on_hyphens=False) for note in notes]
-    return [line for lines_of_note in wrapped for line in lines_of_note]
+    return [line.replace("\u00a0", " ") for part in wrapped for line in part]
 
 
 # --- while it runs ---

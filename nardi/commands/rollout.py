@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     from engine.notation import parse_position, position_rules
     from engine.rules import INTERNATIONAL, parse_switches
     from nardi.cpus import num_cpus
-    from nardi.documents import left_out, position_document
+    from nardi.documents import position_document
     from nardi.net_facts import net_document
     from nardi.rollout_view import Live, rollout_text
 
@@ -166,7 +166,6 @@ def run(args: argparse.Namespace) -> int:
             "rules": rules.as_dict(),
             "cube": args.cube,
             "met": met.name if situation is not None and situation.is_match else None,
-            "left_out": None if args.cube else left_out(position, rules),
             "net": net_document(evaluator.name, evaluator.net),
             "ply": settings.ply,
             "truncate_plies": settings.truncate,
