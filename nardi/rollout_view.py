@@ -92,7 +92,9 @@ def _rows(lines: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[str]:
     """Rank, label and figures of each line, the errors of its probabilities below."""
     width = max(8, *(len(label) for _, label, _ in lines))
     head = f"   {'':{width}}  {'equity':<17}{'difference':<16}"
-    rows = [f"{head}   win     g    bg   lose    bg", f"{'':{len(head)}}                        g"]
+    upper = "".join(f"{word:>6}" for word in ("win", "win", "win", "lose", "lose"))
+    lower = "".join(f"{word:>6}" for word in ("", "g", "bg", "g", "bg"))
+    rows = [head + upper, " " * len(head) + lower]
     for rank, label, line in lines:
         equity = _equity(line["equity"], line["stderr_equity"])
         diff = _equity(line["diff"], line["stderr_diff"]) if line["diff"] else ""

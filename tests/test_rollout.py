@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from agent.checkpoint import default_net_path, load_net
 from agent.evaluator import Evaluator, cubeless_equity, swap_sides
 from agent.net import ValueNet
 from agent.rollout import Roller, Rollout, RolloutSettings, Start, first_throws, why_no_rollout
@@ -177,6 +178,16 @@ class TestValues:
         assert abs(plain.equity - less.equity) < 4 * error
         errors = np.hypot(plain.stderr_probs, less.stderr_probs)
         assert (np.abs(plain.probs - less.probs) <= 4 * errors + 1e-9).all()
+
+    def test_luck_taken_off_leaves_little_spread(self) -> None:
+        net = load_net(default_net_path())
+        plain, less = (
+            roll(START, settings(72, truncate=10, luck=luck), net=net).lines[0]
+            for luck in (False, True)
+        )
+        assert 4 * less.stderr < plain.stderr
+        assert (3 * less.stderr_probs < plain.stderr_probs).all()
+        assert abs(plain.equity - less.equity) < 4 * plain.stderr
 
     def test_equity_is_that_of_the_probabilities(self) -> None:
         line = roll(MIDDLE, settings(36, truncate=20, luck=False)).lines[0]

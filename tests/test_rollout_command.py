@@ -1,12 +1,15 @@
 """`nardi rollout`."""
 
 import json
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nardi.cli import DONE, FAILED
+from agent.rollout import Roller, Rollout, Start
+from nardi.cli import DONE, FAILED, INTERRUPTED
 from tests.command_line import Capture, documents, feed, run
 from tests.nets import small_net_file
 from tests.test_rollout import board_of
@@ -175,3 +178,45 @@ def test_refusals(words: tuple[str, ...], message: str, net: str, capsys: Captur
 def test_a_missing_net(tmp_path: Path, capsys: Capture) -> None:
     assert run("rollout", "start", "--net", str(tmp_path / "none"), "--seed", "1") == FAILED
     assert "none" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_with_the_figures_so_far(
+    net: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played = Roller.roll_out
+
+    def stopped(roller: Roller, starts: Sequence[Start]) -> Iterator[Rollout]:
+        yield next(played(roller, starts))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Roller, "roll_out", stopped)
+    words = ("rollout", "start", "--net", net, "--truncate", "3", "--seed", "5", "--json")
+    assert run(*words) == INTERRUPTED
+    document = json.loads(capsys.readouterr().out)
+    assert (document["trials"], document["ended"]) == (36, "interrupted")
+    assert document["no_double"] == ask_once(capsys, monkeypatch, played, net)
+    feed(monkeypatch, "start\nstart\n")
+    monkeypatch.setattr(Roller, "roll_out", stopped)
+    assert run("rollout", "-", "--net", net, "--truncate", "3", "--seed", "5") == INTERRUPTED
+    assert capsys.readouterr().out == ""
+
+
+def ask_once(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, played: Any, net: str
+) -> dict[str, Any]:
+    monkeypatch.setattr(Roller, "roll_out", played)
+    figures: dict[str, Any] = ask(capsys, "start", net)["no_double"]
+    return figures
+
+
+def test_live_on_a_terminal(net: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    words = ("--net", net, "--seed", "5", "--truncate", "2", "--trials", "72")
+    assert run("rollout", "start", "--dice", "31", *words) == DONE
+    output = capsys.readouterr()
+    first, second = output.err.split("36 of 72 trials\n")[1].split("72 of 72 trials\n")
+    # Three plays with their errors, wiped before they are drawn again and in the end.
+    for table in (first, second):
+        assert table.count("±") >= 3
+        assert table.endswith("\x1b[F\x1b[K" * 4)
+    assert "\x1b" not in output.out
