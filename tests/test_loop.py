@@ -68,9 +68,11 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[ValueNet, RoundPlan]]:
     """What each round was played with, as it was asked for."""
     seen: list[tuple[ValueNet, RoundPlan]] = []
 
-    def watched(net: ValueNet, plan: RoundPlan, executor: Executor) -> Iterator[Round]:
+    def watched(
+        net: ValueNet, plan: RoundPlan, executor: Executor, sorter: ValueNet | None
+    ) -> Iterator[Round]:
         seen.append((net, plan))
-        return play_round(net, plan, executor)
+        return play_round(net, plan, executor, sorter)
 
     monkeypatch.setattr(loop, "play_round", watched)
     return seen
@@ -317,8 +319,10 @@ def test_weights_that_are_not_finite_stop_the_run() -> None:
 def test_a_round_with_a_target_that_is_not_finite_is_the_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def spoiled(net: ValueNet, plan: RoundPlan, executor: Executor) -> Iterator[Round]:
-        for part in play_round(net, plan, executor):
+    def spoiled(
+        net: ValueNet, plan: RoundPlan, executor: Executor, sorter: ValueNet | None
+    ) -> Iterator[Round]:
+        for part in play_round(net, plan, executor, sorter):
             if plan.first_game == 20:
                 part.targets[3] = np.nan
             yield part

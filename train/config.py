@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
-from agent.net import ValueNetConfig
+from agent.net import NetConfig, ValueNetConfig
 from engine.errors import ConfigError
 
 __all__ = [
@@ -45,6 +45,10 @@ def _whole(name: str, value: object, least: int) -> str | None:
     return f"{name} is '{value}'; a whole number from {least} up fits"
 
 
+def _flag(name: str, value: object) -> str | None:
+    return None if isinstance(value, bool) else f"{name} is '{value}'; true or false fits"
+
+
 def _number(name: str, value: object, least: float, most: float) -> str | None:
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     if numeric and least <= value <= most:  # type: ignore[operator]
@@ -67,9 +71,32 @@ class SelfPlayConfig:
 
     games_per_round: int = 500
     """Games between two updates of the weights that play."""
+    sorter_width: int = 32
+    """Units of the small net that is taught beside the net and sorts plays where luck is adjusted;
+    0 = none, all plays are valued by the net."""
+    sorter_games: int = 20_000
+    """Games that the sorter learns from before it sorts."""
+    sorter_keep: int = 5
+    """Plays of a roll, those that the sorter likes best, that the net values."""
 
     def __post_init__(self) -> None:
-        _check("selfplay", [_whole("games_per_round", self.games_per_round, 1)])
+        _check(
+            "selfplay",
+            [
+                _whole("games_per_round", self.games_per_round, 1),
+                _whole("sorter_width", self.sorter_width, 0),
+                _whole("sorter_games", self.sorter_games, 0),
+                _whole("sorter_keep", self.sorter_keep, 1),
+            ],
+        )
+
+    @property
+    def sorter(self) -> ValueNetConfig | None:
+        """Shape of the sorter, if there is one: single layers, quick above all."""
+        if self.sorter_width == 0:
+            return None
+        layer = NetConfig(width=self.sorter_width, pairs=False, experts="none", hidden=0)
+        return ValueNetConfig(contact=layer, race=layer)
 
     @property
     def games_per_call(self) -> int:
@@ -118,6 +145,11 @@ class StageConfig:
     """Share of games that begin with random plies, which are not learned from."""
     random_plies: int = 8
     """Most random plies of such an opening."""
+    luck_adjusted: bool = False
+    """Whether the luck of every roll is taken out of the λ-returns: each position is backed up over
+    all 21 rolls, which costs about ten times as much and takes nine tenths of the noise away."""
+    replay: int = 1
+    """Rounds in which a position is learned from: that of its game and those that follow."""
     expected: tuple[float, float] = (0.0, 0.0)
     """Share of positions whose target is the exact mean over all 21 rolls of the best play's value
     instead of the λ-return; each costs some twenty times as much. Linear in between."""
@@ -132,7 +164,12 @@ class StageConfig:
                 _number("explore", self.explore, 0, 1),
                 _number("random_openings", self.random_openings, 0, 1),
                 _whole("random_plies", self.random_plies, 1),
+                _flag("luck_adjusted", self.luck_adjusted),
+                _whole("replay", self.replay, 1),
                 _range("expected", self.expected, 0, 1),
+                "luck_adjusted and expected exclude each other; one of them fits"
+                if self.luck_adjusted is True and max(self.expected) > 0
+                else None,
             ],
         )
 

@@ -30,6 +30,8 @@ class RunFolder:
         """The newest net."""
         self.best = path / "best.safetensors"
         """The net with the best score of all checks."""
+        self.sorter = path / "sorter.safetensors"
+        """The small net that sorts plays, of a run that takes luck out."""
         self.state = path / "state.safetensors"
         """Everything that the run goes on from."""
         self._lock_path = path / ".lock"

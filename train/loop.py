@@ -11,17 +11,19 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from agent.net import ValueNet
+from agent.net import ValueNet, new_value_net
 from train.config import StageConfig, TrainConfig
 from train.learner import Learner
 from train.selfplay import Round, RoundPlan, play_round
 
-__all__ = ["Progress", "RunState", "Trainer"]
+__all__ = ["Positions", "Progress", "RunState", "Trainer"]
 
+_SALT_SORTER = (1 << 42) + 1  # spawn key of the sorter's first weights
 _SALT_ORDER = 1 << 41  # spawn keys of the shuffles, beyond those of games and draws
 
 
@@ -54,6 +56,15 @@ class Progress:
     expected: float
 
 
+class Positions(NamedTuple):
+    """Positions of one round with what is to be learned of them."""
+
+    boards: NDArray[np.int8]
+    """`(N, 26)`, seen by the side on roll."""
+    targets: NDArray[np.float32]
+    """`(N, 5)`, for the side on roll."""
+
+
 def _between(ends: tuple[float, float], share: float) -> float:
     return ends[0] + (ends[1] - ends[0]) * share
 
@@ -81,6 +92,18 @@ class Trainer:
         self.state = RunState()
         self.previous = self.learner.averaged()
         """Averaged weights after the last round but one; they play the next round."""
+        self.sorter: Learner | None = None
+        """Learns the small net that sorts plays, if a stage takes luck out."""
+        self.previous_sorter: ValueNet | None = None
+        """The sorter that belongs to `previous`."""
+        shape = config.selfplay.sorter
+        if shape is not None and any(stage.luck_adjusted for stage in config.stage):
+            sequence = np.random.SeedSequence(config.seed, spawn_key=(_SALT_SORTER,))
+            first = new_value_net(shape, np.random.Generator(np.random.PCG64(sequence)))
+            self.sorter = Learner(first, config.learn, device)
+            self.previous_sorter = self.sorter.averaged()
+        self.window: list[Positions] = []
+        """Positions of the latest rounds, those that later rounds learn from again."""
 
     def stage_at(self, share: float) -> tuple[StageConfig, float]:
         """The stage that a share 0..1 of the run lies in, and how much of that stage is done."""
@@ -104,19 +127,26 @@ class Trainer:
 
     def _plan(self, first_game: int) -> RoundPlan:
         stage, share = self.stage_at(self.share_done(first_game))
-        games = self.config.selfplay.games_per_round
+        selfplay = self.config.selfplay
+        games = selfplay.games_per_round
+        n_games = games
         if self.minutes is None:
-            games = min(games, self.config.games - first_game)
+            n_games = min(games, self.config.games - first_game)
         return RoundPlan(
             seed=self.config.seed,
             first_game=first_game,
-            games=games,
-            games_per_call=self.config.selfplay.games_per_call,
+            games=n_games,
+            games_per_call=selfplay.games_per_call,
             lambda_=_between(stage.lambda_, share),
             explore=stage.explore,
             random_openings=stage.random_openings,
             random_plies=stage.random_plies,
             expected=_between(stage.expected, share),
+            luck_adjusted=stage.luck_adjusted,
+            # The round is played by the weights of two rounds before.
+            sorter_keep=selfplay.sorter_keep
+            if self.sorter is not None and first_game >= selfplay.sorter_games + 2 * games
+            else 0,
         )
 
     def run(self, after_round: Callable[[Progress], bool]) -> bool:
@@ -130,8 +160,8 @@ class Trainer:
         executor = ThreadPoolExecutor(max_workers=self.workers)
         try:
             plan = self._plan(self.state.games)
-            chunks = play_round(self.previous, plan, executor)
-            current = self.learner.averaged()
+            chunks = play_round(self.previous, plan, executor, self.previous_sorter)
+            current, current_sorter = self.learner.averaged(), self._sorter_net()
             while True:
                 started = time.perf_counter(), time.process_time()
                 rounds = list(chunks)
@@ -139,9 +169,10 @@ class Trainer:
                 next_plan = None
                 if self.minutes is not None or next_game < self.config.games:
                     next_plan = self._plan(next_game)
-                    chunks = play_round(current, next_plan, executor)
+                    chunks = play_round(current, next_plan, executor, current_sorter)
                 progress = self._learn(plan, rounds, started)
                 self.previous, current = current, self.learner.averaged()
+                self.previous_sorter, current_sorter = current_sorter, self._sorter_net()
                 if not after_round(progress):
                     return self.finished()
                 if self.finished() or next_plan is None:
@@ -154,20 +185,28 @@ class Trainer:
     def _learn(
         self, plan: RoundPlan, rounds: list[Round], started: tuple[float, float]
     ) -> Progress:
-        boards = np.concatenate([r.boards for r in rounds])
-        targets = np.concatenate([r.targets for r in rounds])
+        stage, share = self.stage_at(self.share_done(plan.first_game))
+        new = Positions(
+            np.concatenate([r.boards for r in rounds]),
+            np.concatenate([r.targets for r in rounds]),
+        )
+        self.window = [*self.window[max(len(self.window) - stage.replay + 1, 0) :], new]
+        boards = np.concatenate([part.boards for part in self.window])
+        targets = np.concatenate([part.targets for part in self.window])
         sequence = np.random.SeedSequence(
             self.config.seed, spawn_key=(_SALT_ORDER + self.state.round,)
         )
         order = np.random.Generator(np.random.PCG64(sequence)).permutation(len(boards))
-        stage, share = self.stage_at(self.share_done(plan.first_game))
         rate = stage.rate[0] * (stage.rate[1] / stage.rate[0]) ** share
         report = self.learner.learn(boards, targets, order, rate)
         self.learner.check_finite()
+        if self.sorter is not None:
+            self.sorter.learn(boards, targets, order, rate)
+            self.sorter.check_finite()
         seconds = time.perf_counter() - started[0]
         self.state.round += 1
         self.state.games += plan.games
-        self.state.positions += report.positions
+        self.state.positions += len(new.boards)
         self.state.seconds += seconds
         self.state.cpu_seconds += time.process_time() - started[1]
         return Progress(
@@ -175,11 +214,14 @@ class Trainer:
             loss=report.loss,
             race_loss=report.race_loss,
             games_per_s=plan.games / seconds,
-            plies_per_game=len(boards) / plan.games,
+            plies_per_game=len(new.boards) / plan.games,
             rate=rate,
             lambda_=plan.lambda_,
             expected=plan.expected,
         )
+
+    def _sorter_net(self) -> ValueNet | None:
+        return None if self.sorter is None else self.sorter.averaged()
 
     def net(self, facts: dict[str, Any] | None = None) -> ValueNet:
         """The averaged weights as they are now."""

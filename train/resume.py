@@ -12,11 +12,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from agent.kernels.value import NetArrays
-from agent.net import ValueNet, array_shapes, check_arrays
+from agent.net import ValueNet, ValueNetConfig, array_shapes, check_arrays
 from engine.atomic_file import write_atomically
 from engine.errors import CheckpointError, ConfigError
 from train.config import TrainConfig, config_from_values
-from train.loop import RunState
+from train.loop import Positions, RunState
 
 __all__ = ["STATE_FORMAT", "Check", "RunRecord", "Score", "Snapshot", "load_state", "save_state"]
 
@@ -84,6 +84,12 @@ class Snapshot:
     """The weights that play the next round."""
     log_lengths: dict[str, int]
     """As `Metrics.lengths` tells them."""
+    sorter: dict[str, NDArray[Any]] | None = None
+    """As `Learner.state` has it, of the net that sorts plays; None if the run has none."""
+    previous_sorter: ValueNet | None = None
+    """The sorter for the next round."""
+    window: tuple[Positions, ...] = ()
+    """Positions of rounds that are learned from again."""
 
 
 def save_state(path: Path, snapshot: Snapshot) -> None:
@@ -102,9 +108,12 @@ def save_state(path: Path, snapshot: Snapshot) -> None:
         "log_lengths": snapshot.log_lengths,
     }
     arrays = {f"learner/{name}": array for name, array in snapshot.learner.items()}
-    for part in _PARTS:
-        for name, array in getattr(snapshot.previous, part)._asdict().items():
-            arrays[f"previous/{part}/{name}"] = np.ascontiguousarray(array)
+    arrays |= _net_arrays("previous", snapshot.previous)
+    if snapshot.sorter is not None and snapshot.previous_sorter is not None:
+        arrays |= {f"sorter/{name}": array for name, array in snapshot.sorter.items()}
+        arrays |= _net_arrays("previous_sorter", snapshot.previous_sorter)
+    for number, part in enumerate(snapshot.window):
+        arrays |= {f"window/{number}/{name}": a for name, a in part._asdict().items()}
     content = save(arrays, metadata={_KEY: json.dumps(facts, sort_keys=True)})
     try:
         write_atomically(path, content)
@@ -142,12 +151,22 @@ def load_state(path: Path) -> Snapshot:
             checks=tuple(_check(values) for values in facts["checks"]),
             best=None if facts["best"] is None else _check(facts["best"]),
         )
+        sorter, shape = _below(arrays, "sorter/"), record.config.selfplay.sorter
+        window = _below(arrays, "window/")
         return Snapshot(
             record=record,
             state=RunState(**facts["state"]),
             learner=_below(arrays, "learner/"),
-            previous=_previous(record.config, _below(arrays, "previous/")),
+            previous=_previous(record.config.net, _below(arrays, "previous/")),
             log_lengths=facts["log_lengths"],
+            sorter=sorter or None,
+            previous_sorter=_previous(shape, _below(arrays, "previous_sorter/"))
+            if sorter and shape is not None
+            else None,
+            window=tuple(
+                Positions(window[f"{number}/boards"], window[f"{number}/targets"])
+                for number in range(len(window) // 2)
+            ),
         )
     except (ConfigError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"state '{path}' was written by another version: {error}") from None
@@ -167,12 +186,20 @@ def _below(arrays: dict[str, NDArray[Any]], place: str) -> dict[str, NDArray[Any
     }
 
 
-def _previous(config: TrainConfig, arrays: dict[str, NDArray[Any]]) -> ValueNet:
+def _net_arrays(place: str, net: ValueNet) -> dict[str, NDArray[Any]]:
+    return {
+        f"{place}/{part}/{name}": np.ascontiguousarray(array)
+        for part in _PARTS
+        for name, array in getattr(net, part)._asdict().items()
+    }
+
+
+def _previous(config: ValueNetConfig, arrays: dict[str, NDArray[Any]]) -> ValueNet:
     parts = {}
     for part in _PARTS:
         found = _below(arrays, f"{part}/")
-        part_config = getattr(config.net, part)
+        part_config = getattr(config, part)
         if faults := check_arrays(part_config, found):
             raise ValueError(f"{part}: {'; '.join(faults)}")
         parts[part] = NetArrays(**{name: found[name] for name in array_shapes(part_config)})
-    return ValueNet(config.net, parts["contact"], parts["race"])
+    return ValueNet(config, parts["contact"], parts["race"])

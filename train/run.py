@@ -54,13 +54,19 @@ def first_net(config: TrainConfig) -> ValueNet:
     return new_value_net(config.net, np.random.Generator(np.random.PCG64(sequence)))
 
 
-def warm_up() -> None:
-    """Train for a moment and throw it away, so that all compiling is over before a run's clock."""
+def warm_up(*, luck_adjusted: bool = True) -> None:
+    """Train for a moment and throw it away, so that all compiling is over before a run's clock.
+
+    luck_adjusted: whether what only runs need that take luck out is compiled as well.
+    """
     tiny = NetConfig(width=4, hidden=4)
     config = TrainConfig(
         net=ValueNetConfig(contact=tiny),
         selfplay=SelfPlayConfig(games_per_round=1),
-        stage=(StageConfig(games=2, expected=(0.1, 0.1)),),
+        stage=(
+            StageConfig(games=2, expected=(0.1, 0.1)),
+            *((StageConfig(games=2, luck_adjusted=True),) if luck_adjusted else ()),
+        ),
     )
     Trainer(config, first_net(config), workers=1).run(lambda progress: True)
 
@@ -125,10 +131,16 @@ class Run:
         run = cls(folder, record, snapshot.previous, log_lengths=snapshot.log_lengths, **how)
         try:
             run.trainer.learner.load_state(snapshot.learner)
+            if run.trainer.sorter is not None:
+                if snapshot.sorter is None:
+                    raise KeyError("it has no sorter, which the settings ask for")
+                run.trainer.sorter.load_state(snapshot.sorter)
         except (KeyError, ValueError) as error:
             run.close()
             raise CheckpointError(f"state '{folder.state}' does not fit its net: {error}") from None
         run.trainer.previous = snapshot.previous
+        run.trainer.previous_sorter = snapshot.previous_sorter
+        run.trainer.window = list(snapshot.window)
         run.trainer.state = dataclasses.replace(snapshot.state)
         run._saved_games = snapshot.state.games
         return run
@@ -249,6 +261,8 @@ class Run:
         try:
             net = self.trainer.net(self._facts())
             save_net(self.folder.last, net)
+            if self.trainer.sorter is not None:
+                save_net(self.folder.sorter, self.trainer.sorter.averaged(self._facts()))
             if is_best:
                 save_net(self.folder.best, net)
             snapshot = Snapshot(
@@ -257,6 +271,9 @@ class Run:
                 learner=self.trainer.learner.state(),
                 previous=self.trainer.previous,
                 log_lengths=self._metrics.lengths(),
+                sorter=None if self.trainer.sorter is None else self.trainer.sorter.state(),
+                previous_sorter=self.trainer.previous_sorter,
+                window=tuple(self.trainer.window),
             )
             save_state(self.folder.state, snapshot)
         except CheckpointError as error:

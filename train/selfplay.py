@@ -8,19 +8,27 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from agent.cube_states import NO_CUBE
+from agent.kernels.replies import Nets
+from agent.kernels.tree import new_room
 from agent.kernels.value import new_work
 from agent.net import ValueNet
+from engine.bearoff.tables import load_tables
 from engine.dice_stream import game_states
 from engine.play_codes import MAX_PLAYS
 from engine.rules import INTERNATIONAL
 from engine.short_moves import new_scratch
 from engine.variant import variant_of
+from train.kernels.exact import adjusted_returns, play_exact_games
 from train.kernels.returns import lambda_returns
 from train.kernels.selfplay import MAX_PLIES, expected_values, play_games
 
 __all__ = ["Round", "RoundPlan", "play_chunk", "play_round"]
 
 _PLIES_EXPECTED: Final = 80  # rows a game to make room for at first
+_SORTER_WINDOW: Final = np.float32(0.2)  # points behind the best by the sorter; of five plays kept
+# so, the mean over the rolls is 0.001 too low, and the backup takes half the time
+_NO_CACHE_BYTES: Final = 1 << 12  # games hardly meet a position twice
 _SALT_EXPECTED: Final = 1 << 40  # spawn keys of draws that are not dice lie far beyond the games
 
 
@@ -37,6 +45,9 @@ class RoundPlan:
     random_openings: float
     random_plies: int
     expected: float
+    luck_adjusted: bool = False
+    sorter_keep: int = 0
+    """Plays of a roll that the net values where luck is adjusted; 0 = all, without a sorter."""
 
 
 @dataclass(frozen=True)
@@ -50,21 +61,34 @@ class Round:
     games: int
 
 
-def play_round(net: ValueNet, plan: RoundPlan, executor: Executor) -> Iterator[Round]:
+def play_round(
+    net: ValueNet, plan: RoundPlan, executor: Executor, sorter: ValueNet | None = None
+) -> Iterator[Round]:
     """Start the games of a round in the executor's threads; give them chunk by chunk, in order.
 
-    The same for any number of threads: games are keyed by number, chunks are of fixed size.
+    The same for any number of threads: games are keyed by number, chunks are of fixed size. sorter:
+    needed for a plan with `sorter_keep`.
     """
     last = plan.first_game + plan.games
     futures: list[Future[Round]] = [
-        executor.submit(play_chunk, net, plan, first, min(plan.games_per_call, last - first))
+        executor.submit(
+            play_chunk, net, plan, first, min(plan.games_per_call, last - first), sorter
+        )
         for first in range(plan.first_game, last, plan.games_per_call)
     ]
     return (future.result() for future in futures)
 
 
-def play_chunk(net: ValueNet, plan: RoundPlan, first_game: int, n_games: int) -> Round:
+def play_chunk(
+    net: ValueNet,
+    plan: RoundPlan,
+    first_game: int,
+    n_games: int,
+    sorter: ValueNet | None = None,
+) -> Round:
     """Play some games of a plan in this thread, from number first_game on, and work out targets."""
+    if plan.luck_adjusted:
+        return _play_exact_chunk(net, plan, first_game, n_games, sorter)
     start = variant_of(INTERNATIONAL).start
     states = game_states(plan.seed, first_game, n_games)
     work = new_work(net.contact, net.race, MAX_PLAYS)
@@ -108,3 +132,72 @@ def play_chunk(net: ValueNet, plan: RoundPlan, first_game: int, n_games: int) ->
         chosen = np.flatnonzero(draws < plan.expected)
         expected_values(net.contact, net.race, boards, chosen, work, scratch, targets)
     return Round(boards, targets, n_games)
+
+
+def _play_exact_chunk(
+    net: ValueNet, plan: RoundPlan, first_game: int, n_games: int, sorter: ValueNet | None
+) -> Round:
+    """The same with every position backed up over all rolls, and luck taken out of the returns."""
+    small = sorter or net
+    room = new_room(
+        net.contact, net.race, small.contact, small.race, load_tables(), _NO_CACHE_BYTES, 5
+    )
+    nets = Nets(
+        contact=net.contact,
+        race=net.race,
+        small_contact=small.contact,
+        small_race=small.race,
+        keep=plan.sorter_keep,
+        window=_SORTER_WINDOW,
+        weights=np.array([[2, 1, 1, -1, -1, -1]] * 2, dtype=np.float32),
+        two_sided=0,
+        ban_hide=False,
+        bear_off_ban=False,
+        generation=1,
+        table=NO_CUBE,
+        exact_cube=False,
+    )
+    rows = _Rows(n_games * _PLIES_EXPECTED + MAX_PLIES)
+    states = game_states(plan.seed, first_game, n_games)
+    ends = np.zeros(n_games, dtype=np.int64)
+    flipped = np.empty((1, 26), dtype=np.int64)
+    done = 0
+    while done < n_games:
+        done = play_exact_games(
+            nets,
+            room,
+            states,
+            done,
+            variant_of(INTERNATIONAL).start,
+            True,
+            plan.explore,
+            plan.random_openings,
+            plan.random_plies,
+            flipped,
+            rows.boards,
+            rows.values,
+            rows.backups,
+            rows.flags,
+            ends,
+        )
+        if done < n_games:
+            rows.grow()
+    n = int(ends[-1])
+    targets = np.empty((n, 5), dtype=np.float32)
+    adjusted_returns(rows.values, rows.backups, rows.flags, ends, np.float32(plan.lambda_), targets)
+    return Round(rows.boards[:n].copy(), targets, n_games)
+
+
+class _Rows:
+    """What is recorded of each position of some games."""
+
+    def __init__(self, n: int) -> None:
+        self.boards = np.empty((n, 26), dtype=np.int8)
+        self.values = np.empty((n, 5), dtype=np.float32)
+        self.backups = np.empty((n, 5), dtype=np.float32)
+        self.flags = np.empty(n, dtype=np.uint8)
+
+    def grow(self) -> None:
+        """Make room for twice as many."""
+        for name, array in list(vars(self).items()):
+            setattr(self, name, np.concatenate([array, np.empty_like(array)]))

@@ -403,7 +403,7 @@ def _drive(session: _Session, stop: "StopSignals", as_json: bool) -> int:
     try:
         with stop, compiling_is_told():
             run.save()  # from here on it can be gone on with
-            warm_up()
+            warm_up(luck_adjusted=any(stage.luck_adjusted for stage in record.config.stage))
             view = TrainView(
                 record.config, record.minutes, run.trainer.state, checks[-1] if checks else None
             )

@@ -12,7 +12,16 @@ from engine.dice_stream import next_below, next_die, next_uniform
 from engine.play_codes import apply_code
 from engine.short_moves import find_codes
 
-__all__ = ["EXPLORED", "GREEDY", "MAX_PLIES", "expected_values", "play_games"]
+__all__ = [
+    "EXPLORED",
+    "GREEDY",
+    "MAX_PLIES",
+    "expected_values",
+    "flip_in_place",
+    "has_won",
+    "play_games",
+    "value_of_pass",
+]
 
 GREEDY = 0
 EXPLORED = 1
@@ -21,7 +30,7 @@ MAX_PLIES = 600
 
 
 @inlined_kernel
-def _flip(w):
+def flip_in_place(w):
     for slot in range(1, 13):
         other = w[25 - slot]
         w[25 - slot] = -w[slot]
@@ -32,7 +41,7 @@ def _flip(w):
 
 
 @inlined_kernel
-def _has_won(w):
+def has_won(w):
     left = 0
     for slot in range(1, 26):
         left += max(w[slot], 0)
@@ -40,7 +49,7 @@ def _has_won(w):
 
 
 @kernel
-def _value_of_pass(contact, race, w, flipped, work):
+def value_of_pass(contact, race, w, flipped, work):
     """Evaluate the position after a pass to work.probs[0], as `children_probs` does a play."""
     for slot in range(1, 25):
         flipped[0, slot] = -w[25 - slot]
@@ -100,9 +109,9 @@ def play_games(
                 if n > 0:
                     code = codes[next_below(states, game, n)]
                     apply_code(w, code, high, low)
-                    if _has_won(w):
+                    if has_won(w):
                         break
-                _flip(w)
+                flip_in_place(w)
                 continue
             for slot in range(26):
                 boards[row, slot] = w[slot]
@@ -110,7 +119,7 @@ def play_games(
             if n > 0:
                 best = children_probs(contact, race, w, codes, n, high, low, weights, 0, work)
             else:
-                _value_of_pass(contact, race, w, flipped, work)
+                value_of_pass(contact, race, w, flipped, work)
             for k in range(5):
                 values[row, k] = work.probs[best, k]
             flags[row] = GREEDY
@@ -122,9 +131,9 @@ def play_games(
             row += 1
             if n > 0:
                 apply_code(w, codes[best], high, low)
-            if _has_won(w):
+            if has_won(w):
                 break
-            _flip(w)
+            flip_in_place(w)
         ends[game] = row
         game += 1
     return game
@@ -158,7 +167,7 @@ def expected_values(contact, race, boards, chosen, work, scratch, targets):
                 if n > 0:
                     best = children_probs(contact, race, w, codes, n, high, low, weights, 0, work)
                 else:
-                    _value_of_pass(contact, race, w, flipped, work)
+                    value_of_pass(contact, race, w, flipped, work)
                 probs = work.probs
                 win += weight * (1 - probs[best, 0])
                 win_gammon += weight * probs[best, 3]

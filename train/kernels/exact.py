@@ -1,0 +1,157 @@
+"""Compiled self-play with the exact mean of every throw: backups over all 21 rolls along a game.
+
+Of each roll's plays a small net, the sorter, names the few that the net itself looks at. The roll
+that is thrown is one of the 21, so its play costs nothing more.
+"""
+
+import numpy as np
+
+from agent.kernels.replies import best_replies
+from agent.kernels.tree import mean_of_rolls
+from engine.compiled import kernel
+from engine.dice_stream import next_below, next_die, next_uniform
+from engine.play_codes import apply_code
+from engine.short_moves import find_codes
+from train.kernels.selfplay import (
+    EXPLORED,
+    GREEDY,
+    MAX_PLIES,
+    flip_in_place,
+    has_won,
+    value_of_pass,
+)
+
+__all__ = ["adjusted_returns", "play_exact_games"]
+
+
+@kernel
+def play_exact_games(
+    nets,
+    room,
+    states,
+    first_game,
+    start,
+    is_opening,
+    explore,
+    random_openings,
+    random_plies,
+    flipped,
+    boards,
+    values,
+    backups,
+    flags,
+    ends,
+):
+    """Play games as `train.kernels.selfplay.play_games` does, and back up every position.
+
+    nets, room: of `agent.kernels.replies`; flipped: scratch, `(1, 26)` int64. values[row] is the
+    net's value of the afterstate that is played to, for the side on roll there; backups[row] is
+    the mean over the 36 throws of the best afterstate's value, for the side on roll at `row`
+    itself.
+    """
+    w = room.tree.boards[0]
+    codes = room.tree.codes
+    probs = room.tree.probs
+    scratch = room.tree.scratch
+    work = room.work
+    row = ends[first_game - 1] if first_game > 0 else 0
+    game = first_game
+    while game < len(states) and row + MAX_PLIES <= len(boards):
+        for slot in range(26):
+            w[slot] = start[slot]
+        opening = 0
+        if next_uniform(states, game) < random_openings:
+            opening = 1 + next_below(states, game, random_plies)
+        first_ply = is_opening
+        for ply in range(MAX_PLIES):
+            high = next_die(states, game)
+            low = next_die(states, game)
+            while first_ply and high == low:
+                low = next_die(states, game)
+                high = next_die(states, game)
+            first_ply = False
+            if high < low:
+                high, low = low, high
+            if ply < opening:
+                n = find_codes(w, high, low, scratch)
+                if n > 0:
+                    code = scratch[1, next_below(states, game, n)]
+                    apply_code(w, code, high, low)
+                    if has_won(w):
+                        break
+                flip_in_place(w)
+                continue
+            for slot in range(26):
+                boards[row, slot] = w[slot]
+            best_replies(nets, room, room.tree.boards, 0, 0, 0, 21, codes, probs)
+            mean_of_rolls(probs, 0, backups, row)
+            thrown = high * (high - 1) // 2 + low - 1
+            code = codes[0, thrown]
+            for k in range(5):
+                values[row, k] = probs[0, thrown, k]
+            flags[row] = GREEDY
+            explored = False
+            if explore > 0 and next_uniform(states, game) < explore:
+                n = find_codes(w, high, low, scratch)
+                if n > 1:
+                    chosen = scratch[1, next_below(states, game, n)]
+                    explored = chosen != code
+                    code = chosen
+            apply_code(w, code, high, low)
+            if explored:
+                flags[row] = EXPLORED
+                value_of_pass(nets.contact, nets.race, w, flipped, work)
+                for k in range(5):
+                    values[row, k] = work.probs[0, k]
+            row += 1
+            if has_won(w):
+                break
+            flip_in_place(w)
+        ends[game] = row
+        game += 1
+    return game
+
+
+@kernel
+def adjusted_returns(values, backups, flags, ends, lambda_, targets):
+    """Write the luck-adjusted λ-return of every recorded ply, for the side on roll.
+
+    values, flags, ends: as in `train.kernels.returns`; backups: of `play_exact_games`. With V the
+    net, TV the backup, and swap the change of sides,
+
+        G_t = V_t + e_t,  e_t = TV_t - V_t + λ swap(e_t+1),  e_t = TV_t - V_t if t explored or last.
+
+    λ = 0 gives TV, λ = 1 the game's result less the luck of every roll. Results may lie a little
+    outside 0..1.
+    """
+    first = 0
+    for game in range(len(ends)):
+        win = np.float32(0)
+        win_gammon = np.float32(0)
+        win_bg = np.float32(0)
+        lose_gammon = np.float32(0)
+        lose_bg = np.float32(0)
+        for row in range(ends[game] - 1, first - 1, -1):
+            keep = np.float32(0) if flags[row] == EXPLORED else lambda_
+            # The error of the next ply is the opponent's.
+            win, win_gammon, win_bg, lose_gammon, lose_bg = (
+                -keep * win,
+                keep * lose_gammon,
+                keep * lose_bg,
+                keep * win_gammon,
+                keep * win_bg,
+            )
+            targets[row, 0] = backups[row, 0] + win
+            targets[row, 1] = backups[row, 1] + win_gammon
+            targets[row, 2] = backups[row, 2] + win_bg
+            targets[row, 3] = backups[row, 3] + lose_gammon
+            targets[row, 4] = backups[row, 4] + lose_bg
+            if row == first:
+                break
+            # V of this position is the value of the afterstate that led to it.
+            win += backups[row, 0] - values[row - 1, 0]
+            win_gammon += backups[row, 1] - values[row - 1, 1]
+            win_bg += backups[row, 2] - values[row - 1, 2]
+            lose_gammon += backups[row, 3] - values[row - 1, 3]
+            lose_bg += backups[row, 4] - values[row - 1, 4]
+        first = ends[game]
