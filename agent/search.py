@@ -32,7 +32,7 @@ from agent.kernels.tree import MAX_DEPTH, means_of_rolls, new_room, roll_values
 from agent.met import MatchEquityTable
 from agent.move_filter import NORMAL, MoveFilter
 from agent.net import ValueNet
-from agent.ranking import RankedPlay, check_scoring
+from agent.ranking import RankedPlay, check_scoring, plays_like_international
 from agent.situation import Situation
 from engine.board import NUM_CHECKERS, START, Board, IntArray, borne_off, opp_borne_off
 from engine.dice import check_roll
@@ -217,7 +217,9 @@ class Searcher:
     ) -> Board:
         """The best afterstate of each position, `(B, 26)` int8: the first play of `rank`."""
         b, faces = check_batch(boards, rolls)
-        check_ply(ply)
+        if check_ply(ply) == 0 and plays_like_international(rules):
+            with self._lock:
+                return self.evaluator.choose(b, faces)
         flip = variant_of(rules).flip
         out = np.empty_like(b)
 
