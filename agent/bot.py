@@ -2,7 +2,8 @@
 
 A bot is named by `random`, `pip-greedy`, `pubeval`, `net` (the net that nardi brings) or
 `net:FILE`. A net may say how many further rolls it looks at, as GNU Backgammon counts them, such as
-`net@2`; `@0` is also meant without it.
+`net@2`; `@0` is also meant without it. `net@0.5s` looks as far ahead as half a second for each play
+allows.
 """
 
 import re
@@ -44,7 +45,10 @@ FloatArray = NDArray[np.float64]
 Probs = NDArray[np.float32]
 
 BOT_TEXTS = ("random", "pip-greedy", "pubeval", "net", "net:FILE")
-"""The texts that `load_bot` knows; a net may be followed by its depth, such as `@2`."""
+"""The texts that `load_bot` knows; a net may be followed by its depth, such as `@2`, or by the
+time for each play, such as `@0.5s`."""
+
+_MOST_PLIES_IN_TIME = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,13 +234,20 @@ class NetBot(Bot):
 
 
 class SearchBot(Bot):
-    """A net that looks ahead."""
+    """A net that looks ahead, to a depth or for a time."""
 
     has_probabilities = True
 
     def __init__(
-        self, name: str, searcher: "Searcher", ply: int, rules: Rules = INTERNATIONAL
+        self,
+        name: str,
+        searcher: "Searcher",
+        ply: int,
+        rules: Rules = INTERNATIONAL,
+        seconds: float | None = None,
     ) -> None:
+        """seconds: time for each play, which then may be looked at as deep as this allows; what is
+        played depends on the machine. Values of positions are of depth `ply` all the same."""
         from agent.ranking import check_scoring
         from agent.search import check_ply
 
@@ -244,11 +255,14 @@ class SearchBot(Bot):
         check_scoring(rules)
         self._searcher = searcher
         self._ply = check_ply(ply)
+        self._seconds = seconds
 
     def choose(
         self, boards: Board, rolls: NDArray[np.int8], draws: FloatArray | None = None
     ) -> Board:
-        return self._searcher.choose(boards, rolls, self._ply, self.rules)
+        if self._seconds is None:
+            return self._searcher.choose(boards, rolls, self._ply, self.rules)
+        return self._choose_singly(boards, rolls, [None] * len(boards))
 
     def choose_at(
         self,
@@ -257,11 +271,25 @@ class SearchBot(Bot):
         situations: "Sequence[Situation]",
         draws: FloatArray | None = None,
     ) -> Board:
-        chosen = [
-            self._searcher.rank(board, roll.tolist(), self._ply, situation=situation)[0].afterstate
-            for board, roll, situation in zip(boards, rolls, situations, strict=True)
-        ]
-        return np.array(chosen, dtype=np.int8)
+        return self._choose_singly(boards, rolls, situations)
+
+    def _choose_singly(
+        self, boards: Board, rolls: NDArray[np.int8], situations: "Sequence[Situation | None]"
+    ) -> Board:
+        ply = self._ply if self._seconds is None else _MOST_PLIES_IN_TIME
+        chosen = np.empty_like(boards)
+        for i, situation in enumerate(situations):
+            ranked = self._searcher.rank(
+                boards[i],
+                rolls[i].tolist(),
+                ply,
+                self.rules,
+                situation=situation,
+                seconds=self._seconds,
+                to_choose=True,
+            )
+            chosen[i] = ranked[0].afterstate
+        return chosen
 
     def cube_values(self, boards: Board, situations: "Sequence[Situation]") -> FloatArray:
         from agent.cube_play import action_values
@@ -280,7 +308,8 @@ class SearchBot(Bot):
         return self._searcher.evaluations()
 
     def fingerprint(self) -> str:
-        return f"{self._searcher.fingerprint()} ply {self._ply}"
+        seconds = "" if self._seconds is None else f" seconds {self._seconds}"
+        return f"{self._searcher.fingerprint()} ply {self._ply}{seconds}"
 
 
 def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:
@@ -292,9 +321,10 @@ def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:
     from agent.baselines import PipGreedyBot, PubevalBot, RandomBot
 
     name = text.strip()
-    found = re.fullmatch(r"(.*?)(?:@(\d+))?", name, re.DOTALL | re.ASCII)
+    found = re.fullmatch(r"(.*?)(?:@(?:(\d+)|(\d+(?:\.\d+)?)s))?", name, re.DOTALL | re.ASCII)
     assert found is not None
     kind, depth = found[1], int(found[2] or 0)
+    seconds = None if found[3] is None else float(found[3])
     baselines: dict[str, Callable[[str, Rules], Bot]] = {
         "random": RandomBot,
         "pip-greedy": PipGreedyBot,
@@ -304,19 +334,25 @@ def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:
     if kind not in baselines and not is_net:
         raise ConfigError(
             f"unknown bot '{text}'; known: {', '.join(BOT_TEXTS)}, the nets with an optional depth"
-            " such as net@2"
+            " such as net@2 or time such as net@0.5s"
         )
     if kind in baselines:
-        if depth > 0:
+        if depth > 0 or seconds is not None:
             raise ConfigError(f"bot '{text}': {kind} cannot look ahead; accepted: {kind}")
         return baselines[kind](name, rules)
     path = Path(kind.removeprefix("net:")) if kind.startswith("net:") else None
     from agent.evaluator import load_evaluator
 
     evaluator = load_evaluator(path)
-    if depth == 0:
+    if depth == 0 and seconds is None:
         return NetBot(name, evaluator, rules)
+    if seconds == 0:
+        raise ConfigError(f"bot '{text}' has no time; accepted: more than 0 seconds")
     from agent.checkpoint import load_sorter
     from agent.search import Searcher
 
-    return SearchBot(name, Searcher(evaluator, load_sorter()), depth, rules)
+    searcher = Searcher(evaluator, load_sorter())
+    if seconds is not None:
+        searcher.warm_up()
+        return SearchBot(name, searcher, 1, rules, seconds)
+    return SearchBot(name, searcher, depth, rules)

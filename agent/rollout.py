@@ -26,6 +26,7 @@ from agent.met import MatchEquityTable
 from agent.move_filter import NORMAL, MoveFilter
 from agent.net import ValueNet
 from agent.ranking import check_scoring
+from agent.search import SORTED_KEPT, SORTED_WINDOW
 from agent.situation import Situation
 from engine.bearoff.arrays import BearoffArrays
 from engine.bearoff.lookup import covers, cubeless, fits_rules
@@ -58,7 +59,6 @@ _ROUND: Final = 36
 _TASK: Final = 6  # trials a thread plays before it looks for more
 _TURNS: Final = 8  # of the cube in one trial; one that stands higher stays where it is
 _CACHE_BYTES: Final = 64 << 20
-_KEEP, _WINDOW = 5, 0.2  # as in `agent.search`
 
 Settled = Literal["over", "exact", "decided", "valued"]
 Ended = Literal["trials", "width", "settled"]
@@ -471,8 +471,8 @@ def _nets(
         race=net.race,
         small_contact=small.contact,
         small_race=small.race,
-        keep=_KEEP if sorter else 0,
-        window=np.float32(_WINDOW),
+        keep=SORTED_KEPT if sorter else 0,
+        window=np.float32(SORTED_WINDOW),
         weights=np.zeros((2, 6), dtype=np.float32),
         two_sided=int(situation is not None and situation.is_match),
         ban_hide=ban_hide,

@@ -44,6 +44,8 @@ from engine.variant import variant_of
 __all__ = [
     "DEFAULT_CACHE_BYTES",
     "MAX_DEPTH",
+    "SORTED_KEPT",
+    "SORTED_WINDOW",
     "CacheCounts",
     "PositionValue",
     "Searcher",
@@ -53,8 +55,10 @@ __all__ = [
 DEFAULT_CACHE_BYTES: Final = 64 << 20
 """Memory of the evaluation caches of all threads of a searcher together."""
 
-_KEEP: Final = 5
-_WINDOW: Final = 0.2
+SORTED_KEPT: Final = 8
+"""How many of the plays that the sorter has sorted the net values."""
+SORTED_WINDOW: Final = 0.5
+"""How far behind the first of them, in points by the sorter, they may be."""
 _ROLLS_A_TASK: Final = {1: 21, 2: 7}  # 1 from depth 3 on
 _GROWTH: Final = 22  # a depth takes so many times as long as the one before, without a cache
 
@@ -112,8 +116,8 @@ class Searcher:
         *,
         threads: int = 1,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
-        keep: int = _KEEP,
-        window: float = _WINDOW,
+        keep: int = SORTED_KEPT,
+        window: float = SORTED_WINDOW,
     ) -> None:
         """sorter: a small net by which the plays inside the tree are sorted; the evaluator's net
         then values the first `keep` of them, as far as they are at most `window` points behind the
@@ -246,12 +250,14 @@ class Searcher:
         situation: Situation | None = None,
         seconds: float | None = None,
         met: MatchEquityTable | None = None,
+        to_choose: bool = False,
     ) -> list[RankedPlay]:
         """All legal plays of a roll: those that were looked at deepest first, then by equity.
 
         situation: cube and score, the mover's; its rules hold then. Plays are judged by their
         cubeful equity in it, without one by their cubeless equity. seconds: go on to deeper and
         wider looks, as far as `ply`, while there is time; the result then depends on the machine.
+        to_choose: a play that alone passes the filter needs no further look.
         Of equal plays the one of higher cubeless equity is first, then the one with more checkers
         off, then in the order of `legal_plays`. Raises PositionError for a board or roll that
         cannot occur and for a finished game, ConfigError as `check_scoring` and `check_ply` do.
@@ -274,9 +280,12 @@ class Searcher:
             candidates = Candidates(afterstates, opp_values, nets.weights, cubeful)
             if seconds is None:
                 look = partial(_look, self._run, nets, 1)
-                candidates.look_ahead(opp_boards, ply, move_filter, look, to_choose=False)
+                candidates.look_ahead(opp_boards, ply, move_filter, look, to_choose=to_choose)
             else:
-                self._look_in_time(candidates, opp_boards, nets, ply, move_filter, seconds)
+                end = time.monotonic() + seconds
+                self._look_in_time(
+                    candidates, opp_boards, nets, ply, move_filter, end, to_choose=to_choose
+                )
         opp_probs = candidates.opp_values[:, :5].copy()
         if rules.scoring == "oin_mars_12":
             opp_probs[:, [2, 4]] = 0
@@ -300,10 +309,11 @@ class Searcher:
         nets: Nets,
         ply: int,
         move_filter: MoveFilter,
-        seconds: float,
+        end: float,
+        *,
+        to_choose: bool,
     ) -> None:
-        """Look deeper while there is time, then at more plays of the deepest looks."""
-        end = time.monotonic() + seconds
+        """Look deeper until a time, then at more plays as deep."""
 
         def tasks_in_time(tasks: Sequence[Task]) -> Iterator[Task]:
             for task in tasks:
@@ -316,6 +326,8 @@ class Searcher:
         try:
             for depth in range(1, ply + 1):
                 plays = candidates.passing(depth, move_filter)
+                if to_choose and len(plays) == 1:
+                    return
                 start = time.monotonic()
                 if start + _GROWTH * spent * len(plays) > end:
                     break

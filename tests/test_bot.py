@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from agent.baselines import PipGreedyBot, PubevalBot, RandomBot
-from agent.bot import BOT_TEXTS, Bot, NetBot, best_rows, load_bot
+from agent.bot import BOT_TEXTS, Bot, NetBot, SearchBot, best_rows, load_bot
 from agent.checkpoint import save_net
 from agent.evaluator import cubeless_equity
 from agent.net import NetConfig, ValueNetConfig, new_value_net
@@ -58,7 +58,7 @@ def test_unknown_texts(text: str) -> None:
     assert all(known in message for known in BOT_TEXTS)
 
 
-@pytest.mark.parametrize("text", ["random@1", "pubeval@2", "pip-greedy@1"])
+@pytest.mark.parametrize("text", ["random@1", "pubeval@2", "pip-greedy@1", "random@1s"])
 def test_depth_is_for_nets(text: str) -> None:
     with pytest.raises(ConfigError, match=r"cannot look ahead; accepted: \S+$"):
         load_bot(text)
@@ -206,6 +206,35 @@ def net_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("nets") / "small.safetensors"
     save_net(path, new_value_net(config, np.random.default_rng(5)))
     return path
+
+
+@pytest.mark.parametrize("depth", ["@1", "@0.05s"])
+def test_a_net_that_looks_ahead(depth: str, net_file: Path, rng: np.random.Generator) -> None:
+    bot = load_bot(f"net:{net_file}{depth}")
+    assert isinstance(bot, SearchBot)
+    boards = np.stack([START, START, flip(START)])
+    rolls = np.array([[2, 1], [4, 3], [6, 6]], dtype=np.int8)
+    chosen = bot.choose(boards, rolls)
+    for board, roll, after in zip(boards, rolls, chosen, strict=True):
+        assert (legal_afterstates(board, roll.tolist()) == after).all(axis=1).any()
+    raw = load_bot(f"net:{net_file}")
+    assert np.abs(bot.probabilities(boards) - raw.probabilities(boards)).max() > 1e-3
+    assert bot.fingerprint() != load_bot(f"net:{net_file}@2").fingerprint() != raw.fingerprint()
+    before = bot.evaluations()
+    assert before is not None
+    bot.choose(boards, rolls)
+    assert (bot.evaluations() or 0) > before
+    if depth == "@1":
+        shares = bot.candidate_shares(
+            START[None], legal_afterstates(START, (2, 1)), np.array([0, 15])
+        )
+        best = int(np.argmax(shares))
+        assert shares.sum() == shares[best] == 1
+
+
+def test_no_time_is_refused(net_file: Path) -> None:
+    with pytest.raises(ConfigError, match="has no time"):
+        load_bot(f"net:{net_file}@0s")
 
 
 def test_a_net_from_a_file(net_file: Path, rng: np.random.Generator) -> None:

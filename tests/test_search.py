@@ -1,6 +1,7 @@
 """Looking ahead: n plies against brute force, perspective, threads, cache, rules, filters."""
 
 import itertools
+import time
 from functools import cache
 
 import numpy as np
@@ -159,13 +160,12 @@ def test_the_first_of_a_ranking_is_what_is_chosen(rules: Rules) -> None:
 
 
 def test_neither_threads_nor_cache_nor_history_change_a_value() -> None:
-    boards, rolls = some_positions(6, 4)
+    boards, rolls = some_positions(4, 4)
     sorter = random_net(SMALL, np.random.default_rng(5))
     fresh = Searcher(evaluator(), sorter, keep=4, cache_bytes=0)
     values = fresh.probabilities(boards, 2)
     plays = fresh.choose(boards, rolls, 2)
-    deep = fresh.probabilities(boards[:1], 3)
-    for threads, cache_bytes in itertools.product((1, 2, 3), (0, 4096, 1 << 20)):
+    for threads, cache_bytes in ((1, 1 << 20), (2, 0), (2, 4096), (3, 1 << 20)):
         other = Searcher(evaluator(), sorter, keep=4, threads=threads, cache_bytes=cache_bytes)
         for _ in range(2):
             assert other.probabilities(boards, 2).tolist() == values.tolist()
@@ -173,7 +173,37 @@ def test_neither_threads_nor_cache_nor_history_change_a_value() -> None:
         # The same boards under other rules in between must not be taken for these.
         other.probabilities(boards, 2, TWO_KINDS)
         assert other.probabilities(boards, 2).tolist() == values.tolist()
-        assert other.probabilities(boards[:1], 3).tolist() == deep.tolist()
+
+
+@pytest.mark.slow
+def test_nor_do_they_at_three_plies() -> None:
+    """The cache has many hits there."""
+    boards, _ = some_positions(3, 4)
+    values = Searcher(evaluator(), cache_bytes=0).probabilities(boards, 3)
+    for threads in (1, 2):
+        other = Searcher(evaluator(), threads=threads, cache_bytes=1 << 20)
+        assert other.probabilities(boards, 3).tolist() == values.tolist()
+        counts = other.cache_counts()
+        assert counts.hits > counts.lookups / 20
+
+
+def test_a_time_budget_is_kept() -> None:
+    """Six plies would take hours; what is done in time is a whole ranking."""
+    one = Searcher(strong_evaluator())
+    one.warm_up()
+    start = time.monotonic()
+    ranked = one.rank(START, (2, 1), MAX_DEPTH, seconds=0.3)
+    assert time.monotonic() - start < 3
+    assert 1 <= ranked[0].ply < MAX_DEPTH
+    plies = [play.ply for play in ranked]
+    assert plies == sorted(plies, reverse=True)
+    # With time enough it is the search to the depth asked for, and then of all plays.
+    wide = one.rank(START, (2, 1), 1, seconds=60)
+    full = one.rank(START, (2, 1), 1, move_filter=FILTERS["full"])
+    assert [play.afterstate.tolist() for play in wide] == [p.afterstate.tolist() for p in full]
+    assert {play.ply for play in wide} == {1}
+    nothing = one.rank(START, (2, 1), 2, seconds=1e-9)
+    assert {play.ply for play in nothing} == {0}
 
 
 def test_the_cache_is_used_and_no_larger_than_told() -> None:

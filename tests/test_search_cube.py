@@ -66,6 +66,11 @@ def searcher() -> Searcher:
 
 @cache
 def strong() -> Searcher:
+    return Searcher(Evaluator(load_net(default_net_path())))
+
+
+@cache
+def with_tables() -> Searcher:
     return Searcher(Evaluator(load_net(default_net_path()), tables=load_tables()))
 
 
@@ -190,10 +195,10 @@ def test_exact_endings_stay_exact() -> None:
         truth = exact_cubeful(board, owner)
         situation = Situation(cube_value=1 if owner is None else 2, cube_owner=owner)
         for ply in range(4):
-            value = strong().evaluate(board, ply, situation)
+            value = with_tables().evaluate(board, ply, situation)
             assert value.cubeful == pytest.approx(truth.equity, abs=3e-6)
             assert value.states[value.table.root] == pytest.approx(truth.no_double, abs=3e-6)
-    raw = judge_cube(strong().evaluator, board, MONEY)
+    raw = judge_cube(with_tables().evaluator, board, MONEY)
     assert raw.source == "exact"
 
 
