@@ -7,22 +7,25 @@ these endings perfectly has a loss of exactly 0.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
 from agent.evaluator import FloatArray, cubeless_equity, swap_sides
-from engine.bearoff.lookup import covers, cubeless
+from engine.bearoff.lookup import covers, cubeful, cubeless
 from engine.board import NUM_CHECKERS, NUM_SLOTS, Board, borne_off, flip
 from engine.dice import game_generator, roll_dice
 from engine.errors import ConfigError
 from engine.moves import legal_afterstates
-from eval.decision_files import Decision
+from eval.decision_files import CubeDecision, Decision
 
-__all__ = ["LEAST_SPREAD", "bearoff_decisions"]
+__all__ = ["LEAST_SPREAD", "bearoff_cube_decisions", "bearoff_decisions"]
 
 LEAST_SPREAD: Final = 0.01
 """Points per game between the best and the worst play of a decision, at least."""
+
+MOST_CUBE_SPREAD: Final = 0.4
+"""Points per present stake between taking and passing where doubling is right, at most."""
 
 _START_POINTS: Final = (3, 8)
 
@@ -35,10 +38,7 @@ def bearoff_decisions(
     The first ones of a longer set are those of a shorter set. on_progress: told how many there
     are. Raises ConfigError for a count below 1 or a negative seed.
     """
-    if count < 1:
-        raise ConfigError(f"count '{count}' of decisions; accepted: whole numbers from 1 up")
-    if seed < 0:
-        raise ConfigError(f"seed '{seed}'; accepted: whole numbers from 0 up")
+    _check(count, seed)
     found: dict[bytes, Decision] = {}
     race = 0
     while len(found) < count:
@@ -53,6 +53,53 @@ def bearoff_decisions(
         if on_progress is not None:
             on_progress(len(found))
     return list(found.values())
+
+
+def bearoff_cube_decisions(
+    count: int, seed: int, on_progress: Callable[[int], None] | None = None
+) -> list[CubeDecision]:
+    """So many different decisions of the cube of as many races, for money with an unlimited cube.
+
+    Of the turns of a race in which the mover may double, the cube centred or his (drawn), and in
+    which it makes a difference of `LEAST_SPREAD` or more whether he does, one is picked that is not
+    too clear: either doubling is right and take and pass differ by `MOST_CUBE_SPREAD` at most, or
+    it is wrong and costs half of that at most; which of the two kinds is drawn, where there are
+    both. Arguments and errors as in `bearoff_decisions`.
+    """
+    _check(count, seed)
+    found: dict[bytes, CubeDecision] = {}
+    race = 0
+    while len(found) < count:
+        generator = game_generator(seed, race)
+        race += 1
+        owner: Literal["mover"] | None = "mover" if generator.integers(2) else None
+        kinds: tuple[list[CubeDecision], list[CubeDecision]] = ([], [])
+        for turn in _race(generator):
+            worth = cubeful(turn.before, owner)
+            assert worth.double_take is not None
+            gain = min(worth.double_take, 1.0) - worth.no_double
+            span = abs(worth.double_take - 1.0) if gain > 0 else -2 * gain
+            if abs(gain) < LEAST_SPREAD or span > MOST_CUBE_SPREAD:
+                continue
+            equities = (worth.no_double, worth.double_take, 1.0)
+            decision = CubeDecision(before=turn.before, owner=owner, equities=equities)
+            kinds[int(gain > 0)].append(decision)
+        first = int(generator.integers(2))
+        decisions = kinds[first] or kinds[1 - first]
+        if not decisions:
+            continue
+        decision = decisions[generator.integers(len(decisions))]
+        found.setdefault(decision.before.tobytes() + str(owner).encode(), decision)
+        if on_progress is not None:
+            on_progress(len(found))
+    return list(found.values())
+
+
+def _check(count: int, seed: int) -> None:
+    if count < 1:
+        raise ConfigError(f"count '{count}' of decisions; accepted: whole numbers from 1 up")
+    if seed < 0:
+        raise ConfigError(f"seed '{seed}'; accepted: whole numbers from 0 up")
 
 
 def _race(generator: np.random.Generator) -> Iterator[Decision]:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from agent.bot import FloatArray
 from engine.atomic_file import write_atomically
 from engine.board import Board
 
-__all__ = ["Decision", "write_decisions"]
+__all__ = ["CubeDecision", "Decision", "write_decisions"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,13 +52,44 @@ class Decision:
         }
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CubeDecision:
+    """A position before the roll in money play with an unlimited cube, and what actions are worth.
+
+    A `cube_cap` of null is written with it.
+    """
+
+    before: Board
+    """`(26,)`, seen by the side on roll, which may double."""
+    owner: Literal["mover"] | None
+    """Of the cube; None = centred."""
+    equities: tuple[float, float, float]
+    """No double, double and take, double and pass, in points per present stake."""
+
+    def document(self) -> dict[str, Any]:
+        """The object of its line."""
+        names = ("no_double", "double_take", "double_pass")
+        return {
+            "before": self.before.tolist(),
+            "cube": {
+                "value": 1 if self.owner is None else 2,
+                "owner": self.owner,
+                "rules": {"cube_cap": None},
+            },
+            "equities": {
+                name: _rounded(np.float64(equity))
+                for name, equity in zip(names, self.equities, strict=True)
+            },
+        }
+
+
 def _rounded(value: np.floating) -> float | int:
     """Seven decimals: float32 tells no more."""
     number = round(float(value), 7)
     return int(number) if number == int(number) else number
 
 
-def write_decisions(path: Path, decisions: Iterable[Decision]) -> int:
+def write_decisions(path: Path, decisions: Iterable[Decision | CubeDecision]) -> int:
     """Write a file of decisions, gzip if its name ends so; returns its size in bytes.
 
     The same decisions give the same bytes. Raises OSError.

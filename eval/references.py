@@ -4,26 +4,30 @@ One JSON object a line, gzip or not; blank lines are passed over. Boards are as 
 whole numbers seen by their owner. docs/benchmarks.md has the format.
 """
 
-import gzip
 import itertools
-import json
 import math
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agent.bot import FloatArray
-from engine.board import NUM_CHECKERS, NUM_SLOTS, Board, IntArray, flip, validate
+from engine.board import Board, IntArray, flip
 from engine.dice import check_roll
-from engine.errors import NardiError, PositionError
+from engine.errors import PositionError
 from engine.moves import check_running, legal_afterstates_batch
 from engine.notation import Position, format_position
 from engine.rules import INTERNATIONAL, Rules
+from eval.cube_references import CubeDecisionSet, is_cube_line, read_cube_lines
+from eval.reference_lines import (
+    OUTPUTS,
+    ReferenceFileError,
+    ReferenceLine,
+    reference_lines,
+    shown,
+)
 
 __all__ = [
     "OUTPUTS",
@@ -32,25 +36,16 @@ __all__ = [
     "PositionSet",
     "ReferenceFileError",
     "decision_id",
+    "read_any_decisions",
     "read_decisions",
     "read_positions",
 ]
 
-OUTPUTS: Final = ("win", "win_gammon", "win_bg", "lose_gammon", "lose_bg")
-"""Names of the five cumulative probabilities, in their order."""
-
-SHIPPED: Final = {"bearoff": Path(__file__).parent / "data" / "bearoff.jsonl.gz"}
+SHIPPED: Final = {
+    name: Path(__file__).parent / "data" / f"{name}.jsonl.gz"
+    for name in ("bearoff", "bearoff-cube")
+}
 """Decision sets that come with nardi, by name; docs/benchmarks.md tells how they were made."""
-
-_GZIP: Final = b"\x1f\x8b"
-_SLACK: Final = 0.1
-"""By which a rollout with variance reduction may miss the range of what it estimates."""
-_AGREEMENT: Final = 0.05
-"""By which an equity may miss that of its probabilities: rounding, or estimates of their own."""
-
-
-class ReferenceFileError(NardiError):
-    """A file of decisions or positions that cannot be read, or a line of it that is wrong."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,9 +94,35 @@ def read_decisions(path: Path, rules: Rules = INTERNATIONAL) -> DecisionSet:
     path: of a file, or the name of one of SHIPPED, which comes first; rules: under which the
     candidates must be legal.
     """
-    decisions = [_Decision(line) for line in _lines(SHIPPED.get(str(path), path))]
+    decisions = _play_decisions(path)
     if not decisions:
+        raise ReferenceFileError(f"'{path}' holds no decisions of plays")
+    return _decision_set(path, decisions, rules)
+
+
+def read_any_decisions(
+    path: Path, rules: Rules = INTERNATIONAL
+) -> tuple[DecisionSet | None, CubeDecisionSet | None]:
+    """Both kinds of decisions of a file, of plays and of the cube, None where there are none.
+
+    As `read_decisions`; raises ReferenceFileError if there are neither.
+    """
+    decisions = _play_decisions(path)
+    cube = read_cube_lines(str(path), reference_lines(SHIPPED.get(str(path), path)))
+    if not decisions and cube is None:
         raise ReferenceFileError(f"'{path}' holds no decisions")
+    return (_decision_set(path, decisions, rules) if decisions else None), cube
+
+
+def _play_decisions(path: Path) -> "list[_Decision]":
+    return [
+        _Decision(line)
+        for line in reference_lines(SHIPPED.get(str(path), path))
+        if not is_cube_line(line)
+    ]
+
+
+def _decision_set(path: Path, decisions: "list[_Decision]", rules: Rules) -> DecisionSet:
     _check_legal(decisions, rules)
     candidates = [candidate for decision in decisions for candidate in decision.candidates]
     probs = [candidate.probs for candidate in candidates]
@@ -121,7 +142,7 @@ def read_decisions(path: Path, rules: Rules = INTERNATIONAL) -> DecisionSet:
 def read_positions(path: Path) -> PositionSet:
     """Read a file of positions. Raises ReferenceFileError that names file, line and fault."""
     boards, swapped, equities, probs = [], [], [], []
-    for line in _lines(path):
+    for line in reference_lines(path):
         is_after = "afterstate" in line.values
         if is_after == ("board" in line.values):
             line.fail("", "has both 'afterstate' and 'board'" if is_after else _no_board(line))
@@ -151,124 +172,7 @@ def decision_id(decisions: DecisionSet, number: int) -> str:
 # --- lines ---
 
 
-def _lines(path: Path) -> Iterator["_Line"]:
-    """The objects of a file, one a line."""
-    number = 0
-    try:
-        with path.open("rb") as file:
-            is_gzip = file.peek(2)[:2] == _GZIP
-            with gzip.open(file) if is_gzip else file as plain:
-                for number, content in enumerate(plain, start=1):
-                    if content.strip():
-                        yield _Line(path, number, content)
-    except EOFError:
-        raise ReferenceFileError(
-            f"'{path}' is cut off: its gzip data end after line {number}"
-        ) from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise ReferenceFileError(
-            f"'{path}' is damaged: its gzip data cannot be read after line {number} ({error})"
-        ) from None
-    except OSError as error:
-        raise ReferenceFileError(f"'{path}' cannot be read: {error.strerror or error}") from None
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"'{text}' is not a number of JSON")
-
-
-class _Line:
-    """One line of a file, taken apart; everything raises ReferenceFileError for what is wrong.
-
-    where: the part of the line that is meant, such as "candidate 2: "; "" = the whole.
-    """
-
-    def __init__(self, path: Path, number: int, content: bytes) -> None:
-        self.path = path
-        self.number = number
-        try:
-            text = content.decode("utf-8-sig" if number == 1 else "utf-8")
-            values = json.loads(text, parse_constant=_no_number)
-        except UnicodeDecodeError:
-            self.fail("", "is not UTF-8 text")
-        except (ValueError, RecursionError) as error:
-            self.fail("", f"is not JSON: {error}")
-        if not isinstance(values, dict):
-            self.fail("", f"is not a JSON object but {_shown(values)}")
-        self.values: dict[str, Any] = values
-
-    def fail(self, where: str, message: str) -> NoReturn:
-        raise ReferenceFileError(f"'{self.path}', line {self.number}: {where}{message}")
-
-    def field(self, values: dict[str, Any], name: str, where: str = "") -> Any:
-        if name not in values:
-            found = ", ".join(f"'{key}'" for key in list(values)[:8]) or "nothing"
-            self.fail(where, f"'{name}' is missing; there is {found}")
-        return values[name]
-
-    def board(self, values: dict[str, Any], name: str, where: str = "") -> Board:
-        """`(26,)` int8: a board that can occur."""
-        value = self.field(values, name, where)
-        where = f"{where}'{name}'"
-        if not isinstance(value, list) or len(value) != NUM_SLOTS:
-            length = f"{len(value)} elements" if isinstance(value, list) else _shown(value)
-            self.fail(where, f" is {length}; accepted: a list of {NUM_SLOTS} whole numbers")
-        for slot, count in enumerate(value):
-            if type(count) is not int or abs(count) > NUM_CHECKERS:
-                self.fail(
-                    where,
-                    f" has {_shown(count)} in slot {slot}; accepted: whole numbers from"
-                    f" -{NUM_CHECKERS} to {NUM_CHECKERS}",
-                )
-        try:
-            return validate(value)
-        except PositionError as error:
-            self.fail(where, f" cannot occur: {error}")
-
-    def _finite(self, value: object, where: str, least: float, most: float) -> float:
-        """A finite number within a range, by which it may be missed a little."""
-        if type(value) not in (int, float):
-            self.fail(where, f" is {_shown(value)}; accepted: a number")
-        assert isinstance(value, int | float)
-        number = float(value) if abs(value) < 1e300 else math.inf
-        if not math.isfinite(number):
-            self.fail(where, " is not finite")
-        if not least - _SLACK <= number <= most + _SLACK:
-            self.fail(where, f" is {number:g}; accepted: {least:g} to {most:g}")
-        return number
-
-    def equity(self, values: dict[str, Any], where: str = "") -> float:
-        return self._finite(self.field(values, "equity", where), f"{where}'equity'", -3, 3)
-
-    def probs(self, values: dict[str, Any], where: str = "") -> list[float]:
-        """Five probabilities that fit the equity."""
-        value = self.field(values, "probs", where)
-        if not isinstance(value, list) or len(value) != len(OUTPUTS):
-            length = f"{len(value)} elements" if isinstance(value, list) else _shown(value)
-            self.fail(
-                where, f"'probs' is {length}; accepted: a list of 5 numbers, {', '.join(OUTPUTS)}"
-            )
-        p = [
-            self._finite(x, f"{where}'probs' ({name})", 0, 1)
-            for name, x in zip(OUTPUTS, value, strict=True)
-        ]
-        of_probs = 2 * p[0] - 1 + p[1] + p[2] - p[3] - p[4]
-        equity = self.equity(values, where)
-        if abs(of_probs - equity) > _AGREEMENT:
-            self.fail(
-                where,
-                f"'equity' is {equity:g}, but that of 'probs' is {of_probs:.4f}; accepted: cubeless"
-                f" equity and cumulative probabilities ({', '.join(OUTPUTS)}) of the same side",
-            )
-        return p
-
-
-def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=True)
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _no_board(line: _Line) -> str:
+def _no_board(line: ReferenceLine) -> str:
     kind = " (this is a decision: --decisions)" if "candidates" in line.values else ""
     return f"has neither 'afterstate' nor 'board'{kind}"
 
@@ -277,23 +181,23 @@ def _no_board(line: _Line) -> str:
 
 
 class _Candidate:
-    def __init__(self, line: _Line, number: int, values: object) -> None:
+    def __init__(self, line: ReferenceLine, number: int, values: object) -> None:
         where = f"candidate {number}: "
         if not isinstance(values, dict):
-            line.fail(where, f"is not a JSON object but {_shown(values)}")
+            line.fail(where, f"is not a JSON object but {shown(values)}")
         self.number = number
         self.afterstate = line.board(values, "afterstate", where)
         self.equity = line.equity(values, where)
         self.stderr = math.nan
         if values.get("se") is not None:
-            self.stderr = line._finite(values["se"], f"{where}'se'", 0, 3)
+            self.stderr = line.finite(values["se"], f"{where}'se'", 0, 3)
             if self.stderr < 0:
                 line.fail(where, f"'se' is {self.stderr:g}; accepted: numbers from 0 up")
         self.probs = None if values.get("probs") is None else line.probs(values, where)
 
 
 class _Decision:
-    def __init__(self, line: _Line) -> None:
+    def __init__(self, line: ReferenceLine) -> None:
         self.line = line
         self.board = line.board(line.values, "before")
         roll = line.field(line.values, "dice")
@@ -302,7 +206,7 @@ class _Decision:
                 raise PositionError("a roll is a list of two whole numbers from 1 to 6")
             self.roll = check_roll(roll)
         except PositionError as error:
-            line.fail("", f"'dice' is {_shown(roll)}: {error}")
+            line.fail("", f"'dice' is {shown(roll)}: {error}")
         try:
             check_running(self.board)
         except PositionError as error:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from agent.bot import NetBot, load_bot
+from agent.bot import Bot, NetBot, load_bot
 from agent.checkpoint import load_sorter
 from agent.cube import board_efficiency, cube_decision
 from agent.cube_play import BEAVER, PASS, TAKE, cubeful_worths
@@ -13,7 +13,7 @@ from agent.cube_player import CubePlayer
 from agent.evaluator import Evaluator, load_evaluator
 from agent.search import Searcher
 from agent.situation import Situation
-from engine.board import Board, flip
+from engine.board import START, Board, flip
 from engine.moves import legal_afterstates
 from engine.notation import parse_play, parse_position
 from engine.rules import ARENA, CAUCASIAN, INTERNATIONAL, Rules
@@ -176,3 +176,64 @@ def test_a_bot_that_looks_ahead_plays_with_the_cube(rng: np.random.Generator) ->
         assert doubles[i] == one.doubles
         if one.answer is not None:
             assert answers[i] == {"pass": PASS, "take": TAKE, "beaver": BEAVER}[one.answer]
+
+
+class _Sure(Bot):
+    """Thinks the same of every position."""
+
+    has_probabilities = True
+
+    def __init__(self, probs: tuple[float, ...]) -> None:
+        super().__init__("sure")
+        self._probs = probs
+
+    def choose(
+        self,
+        boards: Board,
+        rolls: np.ndarray,
+        draws: np.ndarray | None = None,  # type: ignore[type-arg]
+    ) -> Board:
+        raise AssertionError
+
+    def probabilities(self, boards: Board) -> np.ndarray:  # type: ignore[type-arg]
+        return np.tile(np.array(self._probs, dtype=np.float32), (len(boards), 1))
+
+
+@pytest.mark.parametrize(("away", "answer"), [(2, PASS), (3, TAKE), (4, PASS)])
+def test_after_the_crawford_game(away: int, answer: int) -> None:
+    """C23: the trailer doubles at once, the leader has a free drop at an even score."""
+    bot = _Sure((0.525, 0.15, 0.01, 0.13, 0.01))
+    start = START[np.newaxis]
+    trailing = [Situation(rules=_SEVEN, mover_away=away, opp_away=1)]
+    assert bot.doubles(start, trailing).tolist() == [True]
+    assert bot.answers(start, trailing).tolist() == [answer]
+    leading = [trailing[0].flipped()]
+    assert bot.doubles(start, leading).tolist() == [False]
+    crawford = [Situation(rules=_SEVEN, mover_away=away, opp_away=1, crawford=True)]
+    assert bot.doubles(start, crawford).tolist() == [False]
+
+
+def test_gammons_with_and_without_jacoby() -> None:
+    """C24 and C25: too good to double for money, a cash with Jacoby's rule, nothing at DMP."""
+    bot = _Sure((0.98, 0.95, 0.1, 0.001, 0.0))
+    board = START[np.newaxis]
+    assert bot.doubles(board, [Situation()]).tolist() == [False]
+    jacoby = [Situation(rules=Rules(jacoby=True))]
+    assert bot.doubles(board, jacoby).tolist() == [True]
+    assert bot.answers(board, jacoby).tolist() == [PASS]
+    dmp = [Situation(rules=_SEVEN, mover_away=1, opp_away=1)]
+    assert bot.doubles(board, dmp).tolist() == [False]
+    assert bot.cube_values(board, dmp)[0, 0] == pytest.approx(0.96, abs=1e-6)
+
+
+def test_beavers_and_the_largest_cube() -> None:
+    """C28: a double from the start is beavered, if the cube goes so high."""
+    bot = _Sure((0.525, 0.15, 0.01, 0.13, 0.01))
+    board = START[np.newaxis]
+    beavers = Rules(beaver=True)
+    assert bot.answers(board, [Situation(rules=beavers)]).tolist() == [BEAVER]
+    capped = Rules(beaver=True, cube_cap=2)
+    assert bot.answers(board, [Situation(rules=capped)]).tolist() == [TAKE]
+    match = Rules(beaver=True, match_to=5)
+    level = [Situation(rules=match, mover_away=5, opp_away=5)]
+    assert bot.answers(board, level).tolist() == [TAKE]

@@ -5,7 +5,7 @@ With the cube its probabilities before the roll and after each play go through o
 cases told in docs/cube.md: the binding tells no cube decision (`hint` refuses, `evaluate` returns
 cubeless equities even when asked for cubeful ones), and that of `gnubg_nn` refuses money play and
 takes cube and score from the process. So `gnubg@N` is gnubg's n-ply probabilities with gnubg's
-0-ply handling of the cube.
+0-ply handling of the cube, and exact equities near the end of money games, which gnubg has as well.
 
 What is asked is `gnubg.evaluate`, with the nets and bear-off databases that come with it: no cube,
 no noise, no pruning nets (gnubg's own default for an evaluation context: every figure is the
@@ -22,12 +22,15 @@ exact n-ply one). Traps met there, and why nothing else of it is used:
 - Evaluations are cached in the process: positions asked again are much faster than new ones.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from agent.bot import FloatArray
+from agent.cube_play import cube_values
 from agent.situation import Situation
+from engine.bearoff.tables import load_tables
 from engine.board import Board, IntArray
 from engine.rules import INTERNATIONAL, Rules
 from eval.peers.judge import JudgeBot, peer_module, swapped
@@ -69,6 +72,11 @@ class GnubgBot(JudgeBot):
         evaluate, cube, context = self._gnubg.evaluate, self._cube, self._contexts[depth]
         found = [evaluate(board, cube, context)[:5] for board in gnubg_boards(afterstates)]
         return swapped(np.array(found))
+
+    def cube_values(self, boards: Board, situations: Sequence[Situation]) -> FloatArray:
+        # In money play gnubg has exact cubeful equities of up to 6 checkers a side; so have we.
+        probs = self.probabilities(boards)
+        return cube_values(probs, boards, situations, tables=load_tables())
 
     def best_of(
         self,

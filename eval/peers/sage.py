@@ -98,12 +98,11 @@ class SageBot(JudgeBot):
 
     def cube_values(self, boards: Board, situations: Sequence[Situation]) -> FloatArray:
         values = super().cube_values(boards, situations)
-        rules = self.rules
-        if rules.progression != "geometric" or not rules.mars_with_cube or not rules.cube:
-            return values
         probs = self.probabilities(boards) if self.depth == 0 else None
         for i, (board, situation) in enumerate(zip(boards, situations, strict=True)):
-            if np.isnan(values[i, DOUBLE_TAKE]):
+            rules = situation.rules
+            known = rules.progression == "geometric" and rules.mars_with_cube
+            if np.isnan(values[i, DOUBLE_TAKE]) or not known:
                 continue
             if probs is None:
                 told = self._deep_cube(board, situation)

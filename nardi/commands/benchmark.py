@@ -54,8 +54,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--decisions",
         type=Path,
         metavar="FILE",
-        help="tell loss per decision, and where A differs from B, on a file of decisions, or on the"
-        " set that nardi brings: bearoff",
+        help="tell loss per decision, and where A differs from B, on a file of decisions of plays"
+        " or of the cube, or on a set that nardi brings: bearoff, bearoff-cube",
     )
     parser.add_argument(
         "--positions",
@@ -179,10 +179,11 @@ def run(args: argparse.Namespace) -> int:
 def _measure(args: argparse.Namespace) -> int:
     """Loss per decision, value errors, or both."""
     from engine.errors import ConfigError
+    from eval.cube_decisions import measure_cube
     from eval.decisions import measure_decisions, measure_positions
     from eval.players import load_player
-    from eval.references import read_decisions, read_positions
-    from nardi import loss_view
+    from eval.references import read_any_decisions, read_positions
+    from nardi import cube_loss_view, loss_view
     from nardi.cli import DONE
     from nardi.compiling import compiling_is_told
     from nardi.documents import json_line
@@ -191,17 +192,24 @@ def _measure(args: argparse.Namespace) -> int:
     if worst < 0:
         raise ConfigError(f"worst '{worst}'; accepted: whole numbers from 0 up")
     names = args.bots
-    document: dict[str, Any] = {"decisions": None, "positions": None}
+    document: dict[str, Any] = {"decisions": None, "cube_decisions": None, "positions": None}
     texts = []
     of_decisions, of_positions = None, None
     with compiling_is_told():
         bots = [load_player(name) for name in names]
         if args.decisions is not None:
-            decisions = read_decisions(args.decisions)
-            losses = [measure_decisions(bot, decisions) for bot in bots]
-            document["decisions"] = loss_view.decisions_document(losses, decisions, worst)
-            texts.append(loss_view.decisions_text(losses, decisions, worst))
-            of_decisions = (decisions, losses, worst)
+            decisions, cube = read_any_decisions(args.decisions)
+            if decisions is not None:
+                losses = [measure_decisions(bot, decisions) for bot in bots]
+                document["decisions"] = loss_view.decisions_document(losses, decisions, worst)
+                texts.append(loss_view.decisions_text(losses, decisions, worst))
+                of_decisions = (decisions, losses, worst)
+            if cube is not None:
+                of_cube = [measure_cube(bot, cube) for bot in bots]
+                document["cube_decisions"] = cube_loss_view.cube_decisions_document(
+                    of_cube, cube, worst
+                )
+                texts.append(cube_loss_view.cube_decisions_text(of_cube, cube, worst))
         if args.positions is not None:
             positions = read_positions(args.positions)
             errors = [measure_positions(bot, positions) for bot in bots]

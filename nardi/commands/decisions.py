@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from nardi.commands.best_move import add_net
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from eval.decision_files import Decision
+    from eval.decision_files import CubeDecision, Decision
 
-    Make = Callable[[Callable[[int], None]], list[Decision]]
+    Make = Callable[[Callable[[int], None]], Sequence[Decision | CubeDecision]]
 
 __all__ = ["add_parser", "run"]
 
@@ -24,6 +24,11 @@ _TRIALS: Final = 648
 _BEAROFF: Final = """\
 Decisions near the end of races with exact equities, no more than 6 checkers a side: each from
 another race from random starts, one of the turns in which the plays differ by 0.01 points or more.
+The same seed gives the same decisions; those of a smaller count come first."""
+_CUBE: Final = """\
+Decisions of the cube near the end of races with exact equities, no more than 6 checkers a side, for
+money with an unlimited cube, centred or the mover's: each from another race from random starts, one
+of the turns in which a wrong double, or none, costs 0.01 points or more, none of them too clear.
 The same seed gives the same decisions; those of a smaller count come first."""
 _ROLLOUT: Final = """\
 Decisions of games of the net against itself, with equities by rollouts: the best plays by a look
@@ -50,6 +55,13 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="exact equities near the end of races",
         description=_BEAROFF,
         epilog="try: nardi decisions bearoff --count 100 --seed 1 --out decisions.jsonl.gz",
+        allow_abbrev=False,
+    )
+    cube = kinds.add_parser(
+        "bearoff-cube",
+        help="decisions of the cube near the end of races, exact equities",
+        description=_CUBE,
+        epilog="try: nardi decisions bearoff-cube --count 100 --seed 1 --out decisions.jsonl.gz",
         allow_abbrev=False,
     )
     rollout = kinds.add_parser(
@@ -92,7 +104,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--threads", type=int, metavar="T", help="threads that play; default: one for each CPU"
     )
     add_net(rollout)
-    for kind, count in ((bearoff, _COUNT), (rollout, _ROLLOUT_COUNT)):
+    for kind, count in ((bearoff, _COUNT), (cube, _COUNT), (rollout, _ROLLOUT_COUNT)):
         kind.add_argument(
             "--count", type=int, default=count, metavar="N", help=f"decisions; default: {count}"
         )
@@ -110,7 +122,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def run(args: argparse.Namespace) -> int:
     from engine.errors import ConfigError
-    from eval.decision_files import write_decisions
+    from eval.decision_files import Decision, write_decisions
     from nardi.compiling import compiling_is_told
     from nardi.documents import json_line
     from nardi.exact_endings import prepare_tables
@@ -121,7 +133,8 @@ def run(args: argparse.Namespace) -> int:
     seed = secrets.randbits(32) if args.seed is None else args.seed
     if args.seed is None:
         print(f"nardi decisions: seed {seed}", file=sys.stderr)
-    make = _bearoff(args, seed) if args.kind == "bearoff" else _rollout(args, seed)
+    makers = {"bearoff": _bearoff, "bearoff-cube": _bearoff_cube, "rollout": _rollout}
+    make = makers[args.kind](args, seed)
     begin = time.perf_counter()
     with compiling_is_told():
         prepare_tables()
@@ -136,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
         "file": str(args.out),
         "kind": args.kind,
         "count": len(decisions),
-        "candidates": sum(len(decision.equities) for decision in decisions),
+        "candidates": sum(len(each.equities) for each in decisions if isinstance(each, Decision)),
         "seed": seed,
         "bytes": size,
         "seconds": time.perf_counter() - begin,
@@ -144,8 +157,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json_line(document))
     else:
+        plays = f" with {document['candidates']:,} candidates" if document["candidates"] else ""
         print(
-            f"{document['count']:,} decisions with {document['candidates']:,} candidates,"
+            f"{document['count']:,} decisions{plays},"
             f" {size / 1000:,.0f} kB, in {args.out}\n"
             f"now try: nardi benchmark net --decisions {args.out}"
         )
@@ -156,6 +170,12 @@ def _bearoff(args: argparse.Namespace, seed: int) -> "Make":
     from eval.bearoff_decisions import bearoff_decisions
 
     return lambda tell: bearoff_decisions(args.count, seed, tell)
+
+
+def _bearoff_cube(args: argparse.Namespace, seed: int) -> "Make":
+    from eval.bearoff_decisions import bearoff_cube_decisions
+
+    return lambda tell: bearoff_cube_decisions(args.count, seed, tell)
 
 
 def _rollout(args: argparse.Namespace, seed: int) -> "Make":
