@@ -1,0 +1,229 @@
+"""Self-play that takes luck out: exact backups, what is made of them, and runs that use them."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from agent.cube_states import NO_CUBE
+from agent.evaluator import Evaluator, cubeless_equity, swap_sides
+from agent.kernels.replies import Nets
+from agent.kernels.tree import new_room
+from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
+from engine.bearoff.lookup import cubeless
+from engine.bearoff.tables import load_tables
+from engine.board import flip
+from engine.dice import ROLL_WEIGHTS, ROLLS
+from engine.dice_stream import game_states
+from engine.errors import ConfigError
+from tests.test_resume import assert_same_end
+from tests.tiny_runs import TINY, begin, complete, go_on
+from train.config import SelfPlayConfig, StageConfig
+from train.kernels.exact import adjusted_returns, play_exact_games
+from train.kernels.selfplay import EXPLORED, GREEDY, MAX_PLIES
+from train.selfplay import RoundPlan, play_chunk
+
+Floats = NDArray[np.float32]
+START = [0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0]
+
+
+def a_net(seed: int) -> ValueNet:
+    layer = NetConfig(width=8, pairs=False, experts="none", hidden=0)
+    return new_value_net(ValueNetConfig(contact=layer, race=layer), np.random.default_rng(seed))
+
+
+def play(
+    board: list[int],
+    n_games: int,
+    *,
+    net: ValueNet,
+    tables: Any = None,
+    keep: int = 0,
+    is_opening: bool = True,
+    explore: float = 0.0,
+) -> dict[str, NDArray[Any]]:
+    """Games of a net from a board: what the kernel records."""
+    sorter = a_net(2)
+    rows = max(n_games * 20, 5 * MAX_PLIES) + MAX_PLIES
+    got = {
+        "boards": np.empty((rows, 26), dtype=np.int8),
+        "values": np.empty((rows, 5), dtype=np.float32),
+        "backups": np.empty((rows, 5), dtype=np.float32),
+        "flags": np.empty(rows, dtype=np.uint8),
+        "ends": np.zeros(n_games, dtype=np.int64),
+    }
+    nets = Nets(
+        contact=net.contact,
+        race=net.race,
+        small_contact=sorter.contact,
+        small_race=sorter.race,
+        keep=keep,
+        window=np.float32(9),
+        weights=np.array([[2, 1, 1, -1, -1, -1]] * 2, dtype=np.float32),
+        two_sided=0,
+        ban_hide=False,
+        bear_off_ban=False,
+        generation=1,
+        table=NO_CUBE,
+        exact_cube=False,
+    )
+    room = new_room(net.contact, net.race, sorter.contact, sorter.race, tables, 1 << 12, 5)
+    done = play_exact_games(
+        nets,
+        room,
+        game_states(3, 0, n_games),
+        0,
+        np.array(board),
+        is_opening,
+        explore,
+        0.0,
+        1,
+        np.empty((1, 26), dtype=np.int64),
+        *got.values(),
+    )
+    assert done == n_games
+    end = int(got["ends"][-1])
+    return {name: array if name == "ends" else array[:end] for name, array in got.items()}
+
+
+def returns(got: dict[str, NDArray[Any]], lambda_: float) -> Floats:
+    targets = np.empty_like(got["values"])
+    adjusted_returns(
+        got["values"], got["backups"], got["flags"], got["ends"], np.float32(lambda_), targets
+    )
+    return targets
+
+
+def test_a_backup_is_the_mean_over_the_rolls_of_the_best_plays_value() -> None:
+    net = a_net(1)
+    got = play(START, 1, net=net)
+    evaluator = Evaluator(net)
+    some = np.linspace(0, len(got["boards"]) - 1, 12).astype(int)
+    for row in some:
+        board = got["boards"][row]
+        mean = np.zeros(5)
+        for roll, weight in zip(ROLLS, ROLL_WEIGHTS, strict=True):
+            after = evaluator.choose(board[np.newaxis], roll[np.newaxis])
+            mean += weight / 36 * swap_sides(evaluator.probabilities(flip(after)))[0]
+        np.testing.assert_allclose(got["backups"][row], mean, atol=2e-6)
+
+
+def test_values_are_those_of_the_positions_that_follow() -> None:
+    net = a_net(1)
+    got = play(START, 2, net=net, explore=0.3)
+    assert (got["flags"] == EXPLORED).any()
+    first_end = got["ends"][0]
+    followed = np.delete(np.arange(len(got["boards"]) - 1), first_end - 1)
+    found = Evaluator(net).probabilities(got["boards"][followed + 1])
+    np.testing.assert_allclose(got["values"][followed], found, atol=2e-6)
+
+
+def test_returns_of_a_game_by_hand() -> None:
+    got = {
+        "values": np.array([[0.6, 0.1, 0, 0.2, 0], [0.3, 0, 0, 0.1, 0], [1, 0, 0, 0, 0]], "f4"),
+        "backups": np.array([[0.5, 0.2, 0, 0.1, 0], [0.7, 0.3, 0, 0, 0], [0.4, 0, 0, 0, 0]], "f4"),
+        "flags": np.full(3, GREEDY, dtype=np.uint8),
+        "ends": np.array([3]),
+    }
+    targets = returns(got, 0.5)
+    # e_2 = TV_2 - V_2 = 0.4 - 0.3; e_1 = TV_1 - V_1 - 0.5 e_2, and the sides' gammons change places.
+    np.testing.assert_allclose(targets[2], [0.4, 0, 0, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(targets[1], [0.7 - 0.05, 0.3 - 0.05, 0, 0, 0], atol=1e-6)
+    e_1 = [0.7 - 0.6 - 0.05, 0.3 - 0.1 - 0.05, 0, -0.2, 0]
+    want = [0.5 - 0.5 * e_1[0], 0.2 + 0.5 * e_1[3], 0, 0.1 + 0.5 * e_1[1], 0]
+    np.testing.assert_allclose(targets[0], want, atol=1e-6)
+    got["flags"][0] = EXPLORED
+    np.testing.assert_allclose(returns(got, 0.5)[0], got["backups"][0], atol=1e-6)
+
+
+def test_without_lambda_the_returns_are_the_backups() -> None:
+    got = play(START, 1, net=a_net(1))
+    np.testing.assert_array_equal(returns(got, 0.0), got["backups"])
+
+
+def test_in_known_endings_every_return_is_exact() -> None:
+    """Where values are exact there is no luck left: each game's return is the exact value."""
+    board = [0] * 26
+    board[1:7] = [1, 1, 1, 1, 1, 1]
+    board[24], board[20], board[19] = -2, -1, -2
+    got = play(board, 20, net=a_net(1), tables=load_tables(), is_opening=False)
+    exact = cubeless(got["boards"])
+    assert len(set(map(bytes, got["boards"]))) > 30
+    np.testing.assert_allclose(returns(got, 1.0)[:, 0], exact[:, 0], atol=1e-5)
+
+
+def test_returns_are_unbiased_however_bad_the_net() -> None:
+    """With λ = 1 the mean over games is what the net's play is worth, not what it thinks."""
+    board = [0] * 26
+    board[1], board[3], board[24], board[21] = 2, 1, -2, -2
+    net = a_net(7)
+    got = play(board, 3000, net=net, is_opening=False)
+    first = np.concatenate([[0], got["ends"][:-1]])
+    equities = cubeless_equity(returns(got, 1.0)[first])
+    exact = float(cubeless_equity(cubeless(np.array([board], dtype=np.int8)))[0])
+    thought = float(cubeless_equity(Evaluator(net).probabilities(np.array([board])))[0])
+    error = equities.std() / np.sqrt(len(equities))
+    assert abs(thought - exact) > 0.2
+    # So few checkers leave hardly a choice: any play is nearly the best.
+    assert abs(equities.mean() - exact) < 4 * error + 0.01
+
+
+def test_a_sorter_that_keeps_all_changes_nothing() -> None:
+    net = a_net(1)
+    one, other = play(START, 2, net=net), play(START, 2, net=net, keep=500)
+    for name, array in one.items():
+        np.testing.assert_array_equal(array, other[name])
+    few = play(START, 2, net=net, keep=1)
+    assert not np.array_equal(few["boards"][:20], one["boards"][:20])
+
+
+def test_rounds_need_a_sorter_only_where_the_plan_keeps_few() -> None:
+    plan = RoundPlan(
+        seed=4,
+        first_game=0,
+        games=3,
+        games_per_call=3,
+        lambda_=0.9,
+        explore=0.02,
+        random_openings=0.5,
+        random_plies=6,
+        expected=0.0,
+        luck_adjusted=True,
+    )
+    whole = play_chunk(a_net(1), plan, 0, 3)
+    sorted_ = play_chunk(a_net(1), dataclasses.replace(plan, sorter_keep=2), 0, 3, a_net(2))
+    assert np.isfinite(whole.targets).all()
+    assert not np.array_equal(whole.boards[:30], sorted_.boards[:30])
+
+
+LUCKY = dataclasses.replace(
+    TINY,
+    selfplay=SelfPlayConfig(games_per_round=20, sorter_width=4, sorter_games=20),
+    stage=(
+        StageConfig(games=40),
+        StageConfig(games=100, lambda_=(0.9, 0.8), luck_adjusted=True, replay=3),
+    ),
+)
+
+
+@pytest.mark.parametrize("stops", [[1], [4, 1]], ids=str)
+def test_runs_with_sorter_and_replay_go_on_as_if_never_stopped(
+    tmp_path: Path, stops: list[int]
+) -> None:
+    assert complete(begin(tmp_path / "whole", LUCKY))
+    run = begin(tmp_path / "run", LUCKY, workers=2)
+    for number, rounds in enumerate(stops):
+        assert not complete(run, rounds)
+        run = go_on(tmp_path / "run", workers=1 + number % 3)
+    assert complete(run)
+    assert_same_end(tmp_path / "run", tmp_path / "whole")
+    sorters = [(tmp_path / name / "sorter.safetensors").read_bytes() for name in ("run", "whole")]
+    assert len(sorters[0]) > 1000
+
+
+def test_luck_adjusted_and_expected_exclude_each_other() -> None:
+    with pytest.raises(ConfigError, match="exclude each other"):
+        StageConfig(games=10, luck_adjusted=True, expected=(0.0, 0.1))
