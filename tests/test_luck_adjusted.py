@@ -129,7 +129,7 @@ def test_returns_of_a_game_by_hand() -> None:
         "ends": np.array([3]),
     }
     targets = returns(got, 0.5)
-    # e_2 = TV_2 - V_2 = 0.4 - 0.3; e_1 = TV_1 - V_1 - 0.5 e_2, and the sides' gammons change places.
+    # e_2 = TV_2 - V_2 = 0.1; e_1 = TV_1 - V_1 - 0.5 e_2, and the sides' gammons change places.
     np.testing.assert_allclose(targets[2], [0.4, 0, 0, 0, 0], atol=1e-6)
     np.testing.assert_allclose(targets[1], [0.7 - 0.05, 0.3 - 0.05, 0, 0, 0], atol=1e-6)
     e_1 = [0.7 - 0.6 - 0.05, 0.3 - 0.1 - 0.05, 0, -0.2, 0]
