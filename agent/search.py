@@ -55,7 +55,7 @@ __all__ = [
 DEFAULT_CACHE_BYTES: Final = 64 << 20
 """Memory of the evaluation caches of all threads of a searcher together."""
 
-SORTED_KEPT: Final = 8
+SORTED_KEPT: Final = 12
 """How many of the plays that the sorter has sorted the net values."""
 SORTED_WINDOW: Final = 0.5
 """How far behind the first of them, in points by the sorter, they may be."""
