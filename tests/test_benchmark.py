@@ -313,6 +313,8 @@ def test_ctrl_c(workers: str) -> None:
     """As the terminal sends it: to all processes at once. Only the main one speaks."""
     code = "from nardi import progress; progress._LINE_EVERY_S = 0.1; from nardi import cli"
     words = ["benchmark", "pubeval", "random", "--games", "1000000", "--seed", "1", "--json"]
+    # Whoever starts the tests in the background has Ctrl-C ignored, by their children too.
+    code = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {code}"
     command = f"{code}; raise SystemExit(cli.main({[*words, '--workers', workers]!r}))"
     with subprocess.Popen(
         [sys.executable, "-c", command],
