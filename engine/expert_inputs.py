@@ -132,10 +132,10 @@ def contact_inputs(boards, i, out, row, first):
     """
     n_bar = np.int64(boards[i, 25])
     opp_n_bar = np.int64(boards[i, 0])
-    own = 0
-    own_made = 0
-    opp_seen = 0  # the opponent's sets in the owner's coordinates
-    opp_made_seen = 0
+    own = np.int64(0)  # a bare 0 has a type of its own, for which callees are compiled as well
+    own_made = np.int64(0)
+    opp_seen = np.int64(0)  # the opponent's sets in the owner's coordinates
+    opp_made_seen = np.int64(0)
     pips = 25 * n_bar
     opp_pips = 25 * opp_n_bar
     for point in range(1, 25):

@@ -254,8 +254,8 @@ def find_codes(w, high, low, scratch):
     """
     keys = scratch[0]
     codes = scratch[1]
-    own = 0
-    landing = 0
+    own = np.int64(0)  # a bare 0 has a type of its own, for which all callees are compiled as well
+    landing = np.int64(0)
     outside = w[25]
     for slot in range(1, 25):
         own |= (w[slot] > 0) << slot

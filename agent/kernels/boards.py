@@ -25,7 +25,8 @@ __all__ = [
 
 OWN_OFF = 26
 OPP_OFF = 27
-FINISHED, CONTACT, RACE, KNOWN = 0, 1, 2, 3
+# Not bare numbers: each of those has a type of its own, for which callees would be compiled anew.
+FINISHED, CONTACT, RACE, KNOWN = (np.int64(kind) for kind in range(4))
 
 
 @inlined_kernel

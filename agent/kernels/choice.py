@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from agent.kernels.value import children_probs, money_weights
+from agent.kernels.value import MOVER_SIDE, children_probs, money_weights
 from engine.compiled import kernel
 from engine.play_codes import apply_code
 from engine.short_moves import find_codes, new_scratch
@@ -31,7 +31,9 @@ def choose_plays(contact, race, boards, rolls, work, out):
             best = 0
             if n > 1:
                 codes = scratch[1]
-                best = children_probs(contact, race, w, codes, n, high, low, weights, 0, work)
+                best = children_probs(
+                    contact, race, w, codes, n, high, low, weights, MOVER_SIDE, work
+                )
                 n_evaluated += n
             apply_code(w, scratch[1, best], high, low)
         for slot in range(26):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from agent.kernels.cube import combine, cube_efficiency, static_values
-from agent.kernels.value import children_probs, money_weights
+from agent.kernels.value import MOVER_SIDE, children_probs, money_weights
 from engine.compiled import bare_kernel, inlined_kernel, kernel
 from engine.play_codes import apply_code
 from engine.short_moves import find_codes, new_scratch
@@ -95,7 +95,7 @@ def choose_cubeful_plays(contact, race, boards, rolls, rows, table, cube_work, w
         if n > 0:
             best = 0
             if n > 1:
-                children_probs(contact, race, w, codes, n, high, low, weights, 0, work)
+                children_probs(contact, race, w, codes, n, high, low, weights, MOVER_SIDE, work)
                 n_evaluated += n
                 best, _ = best_child(
                     table, w, after, codes, n, high, low, work.probs, work.equity, cube_work, values

@@ -49,6 +49,8 @@ __all__ = ["ENDS", "MAX_PLIES", "Plan", "Scratch", "new_scratch_of_trials", "pla
 ENDS = ("finished", "exact", "truncated", "passed")
 """How a trial ended, by its number: the game was over, an exact table knew its value, it was cut
 and valued by the net, a double was passed or a beaver declined."""
+# Rolls and row of `roll_values`, for which bare numbers would have it compiled once more.
+_FIRST, _LAST = np.int64(0), np.int64(21)
 _FINISHED, _EXACT, _TRUNCATED, _PASSED = 0, 1, 2, 3
 
 MAX_PLIES = 5_000
@@ -339,7 +341,9 @@ def _choose_deeper(nets, room, plan, scratch, side, high, low):
                 continue
             for slot in range(26):
                 scratch.board[slot] = scratch.after[0, slot]
-            roll_values(nets, room, scratch.board, 1 - side, depth, 0, 21, scratch.rows, 0)
+            roll_values(
+                nets, room, scratch.board, 1 - side, depth, _FIRST, _LAST, scratch.rows, _FIRST
+            )
             means_of_rolls(scratch.rows, scratch.chosen)
             equity[play] = -equity_of(scratch.chosen, 0, nets.weights, 1 - side)
         _sort_plays(passed, n_passed, equity, off)
@@ -355,7 +359,7 @@ def _value_of_cut(nets, room, plan, scratch, side):
     if plan.ply > 0:
         for slot in range(26):
             scratch.board[slot] = scratch.boards[0, slot]
-        roll_values(nets, room, scratch.board, side, plan.ply, 0, 21, scratch.rows, 0)
+        roll_values(nets, room, scratch.board, side, plan.ply, _FIRST, _LAST, scratch.rows, _FIRST)
         means_of_rolls(scratch.rows, scratch.current)
 
 

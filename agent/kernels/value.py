@@ -40,6 +40,7 @@ from engine.features import PAIR_BASE, PAIR_CLIP, PAIR_REACH, PAIR_STATES, POINT
 from engine.play_codes import code_num_steps, code_source, code_step_die
 
 __all__ = [
+    "MOVER_SIDE",
     "NetArrays",
     "Work",
     "boards_probs",
@@ -95,6 +96,10 @@ def new_work(
         np.zeros(n_children, dtype=np.float32),
         tables or no_tables(),
     )
+
+
+MOVER_SIDE = np.int64(0)
+"""The row of weights of whoever is on roll, where both sides have the same."""
 
 
 @inlined_kernel
@@ -432,6 +437,7 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
     come = rows[1]
     go = rows[2]
     now = state[0]
+    zero = np.int64(0)
     best = 0
     best_off = 0
     for first in range(0, n, _CHUNK):
@@ -443,7 +449,7 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
             kinds[i] = board_kind(boards, i)
             if kinds[i] == CONTACT:
                 if not state[1]:
-                    _first_layer(points, pairs, contact.bias, seen, 0, parent, 0, rows)
+                    _first_layer(points, pairs, contact.bias, seen, zero, parent, zero, rows)
                     state[1] = 1
                 _update(
                     points,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from agent.kernels.cube_choice import best_child, worth_after
-from agent.kernels.value import boards_probs, children_probs, money_weights
+from agent.kernels.value import MOVER_SIDE, boards_probs, children_probs, money_weights
 from engine.compiled import kernel
 from engine.house_moves import find_house_plays, may_bite
 from engine.play_codes import MAX_PLAYS
@@ -69,7 +69,7 @@ def _worth_of_roll(
     else:
         for i in range(n):
             likely[i] = codes[i]
-    children_probs(contact, race, w, likely, n, high, low, weights, 0, work)
+    children_probs(contact, race, w, likely, n, high, low, weights, MOVER_SIDE, work)
     _, worth = best_child(
         table, w, after, likely, n, high, low, work.probs, work.equity, cube_work, values
     )

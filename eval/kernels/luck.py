@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from agent.kernels.value import boards_probs, children_probs, money_weights
+from agent.kernels.value import MOVER_SIDE, boards_probs, children_probs, money_weights
 from engine.compiled import inlined_kernel, kernel
 from engine.house_moves import find_house_plays, may_bite
 from engine.play_codes import MAX_PLAYS, code_num_steps, code_source, code_step_die
@@ -118,9 +118,9 @@ def _value_of_roll(
     if n > n_likely:
         pick_likely(w, after, scratch[1], n, high, low, tables, n_likely, likely, scores)
         n = n_likely
-        children_probs(contact, race, w, likely, n, high, low, weights, 0, work)
+        children_probs(contact, race, w, likely, n, high, low, weights, MOVER_SIDE, work)
     else:
-        children_probs(contact, race, w, scratch[1], n, high, low, weights, 0, work)
+        children_probs(contact, race, w, scratch[1], n, high, low, weights, MOVER_SIDE, work)
     best = -4.0
     for i in range(n):
         best = max(best, _mover_equity(work.probs, i, bg_weight))

@@ -6,7 +6,7 @@ best afterstate, seen by the side on roll *there*. A random opening is not recor
 
 import numpy as np
 
-from agent.kernels.value import boards_probs, children_probs, money_weights
+from agent.kernels.value import MOVER_SIDE, boards_probs, children_probs, money_weights
 from engine.compiled import inlined_kernel, kernel
 from engine.dice_stream import next_below, next_die, next_uniform
 from engine.play_codes import apply_code
@@ -117,7 +117,9 @@ def play_games(
                 boards[row, slot] = w[slot]
             best = 0
             if n > 0:
-                best = children_probs(contact, race, w, codes, n, high, low, weights, 0, work)
+                best = children_probs(
+                    contact, race, w, codes, n, high, low, weights, MOVER_SIDE, work
+                )
             else:
                 value_of_pass(contact, race, w, flipped, work)
             for k in range(5):
@@ -165,7 +167,9 @@ def expected_values(contact, race, boards, chosen, work, scratch, targets):
                 n = find_codes(w, high, low, scratch)
                 best = 0
                 if n > 0:
-                    best = children_probs(contact, race, w, codes, n, high, low, weights, 0, work)
+                    best = children_probs(
+                        contact, race, w, codes, n, high, low, weights, MOVER_SIDE, work
+                    )
                 else:
                     value_of_pass(contact, race, w, flipped, work)
                 probs = work.probs
