@@ -29,7 +29,10 @@ NEEDED = {
     "eval/data/bearoff.jsonl.gz",
     "nardi/commands/plays.py",
 }
-WARM_LIMIT = 1.5  # CPU seconds from a cold start of Python to the answer, compiled code at hand
+# From a cold start of Python to the answer, compiled code at hand, in times of what a Python needs
+# that only imports numpy and numba: 4.2 was measured, and machines differ.
+WARM_LIMIT = 6.5
+BARE = "import numpy, numba"
 WITHOUT_TORCH = """
 import sys
 from nardi.cli import main
@@ -107,11 +110,14 @@ def check_cold_and_warm(nardi: str, python: str, folder: Path, site: Path) -> No
     home.mkdir()
     freeze(site)
     best_move = [nardi, "best-move", "start", "--dice", "31", "--json"]
-    seconds = []
-    for number in range(4):
+    seconds, bare = [], []
+    for number in range(5):
         begin = child_seconds()
+        call([python, "-c", BARE], cwd=folder, home=home)
+        between = child_seconds()
         done = call(best_move, cwd=folder, home=home, drop=True)
-        seconds.append(child_seconds() - begin)
+        bare.append(between - begin)
+        seconds.append(child_seconds() - between)
         play = json.loads(done.stdout)["plays"][0]["play"]
         expect(play == "8/5 6/5", f"the best play of 3-1 in the opening is {play}, not 8/5 6/5")
         told = "this happens once" in done.stderr
@@ -119,9 +125,11 @@ def check_cold_and_warm(nardi: str, python: str, folder: Path, site: Path) -> No
     expect(bool(list(home.rglob("*.nbi"))), "no compiled code is kept in the user's folder")
     expect(not list(site.glob("engine/**/*.nbi")), "the installation was not read-only")
     call([python, "-c", WITHOUT_TORCH], cwd=folder, home=home)
-    warm = min(seconds[1:])
-    print(f"first answer after {seconds[0]:.1f} s of CPU time, later ones after {warm:.2f} s")
-    expect(warm < WARM_LIMIT, f"a warm start takes {warm:.2f} s, more than {WARM_LIMIT} s")
+    # The least of several, each beside its peer: other work on the machine slows single ones.
+    warm, peer = min(seconds[1:]), min(bare)
+    found = f"{warm:.2f} s of CPU time, {warm / peer:.1f} times the {peer:.2f} s of '{BARE}'"
+    print(f"first answer after {seconds[0]:.1f} s of CPU time, later ones after {found}")
+    expect(warm < WARM_LIMIT * peer, f"a warm start takes {found}; at most {WARM_LIMIT} times")
 
 
 def child_seconds() -> float:
