@@ -25,7 +25,10 @@ AXES: Final = ("games", "minutes", "cpu-minutes", "positions")
 _METRICS: Final = "metrics.jsonl"
 _CONFIG: Final = "config.toml"
 _MOST_GAMES: Final = 2**53
-_NEEDED: Final = ("train/loss", "train/seconds", "selfplay/plies_per_game")
+_TIME: Final = "train/seconds"
+_LOSS: Final = "train/loss"
+_RACE_LOSS: Final = "train/race_loss"
+_PLIES: Final = "selfplay/plies_per_game"
 
 FloatArray = NDArray[np.float64]
 
@@ -83,7 +86,7 @@ class Curves:
     moments: tuple[Moment, ...]
     """After each round."""
     loss: FloatArray
-    """Cross entropy of a position, of the contact net (nan for a round without such positions)."""
+    """Cross entropy of a position, of the contact net; nan where none was learned from."""
     race_loss: FloatArray
     """The same of the race net."""
     checks: tuple[Check, ...]
@@ -180,7 +183,7 @@ class _Reader:
             self._fail("it has no 'games' (a whole number); the file is not of nardi train")
         if games < self._now.games:
             self._fail(f"games go back from {self._now.games:,} to {games:,}")
-        if "train/loss" in row:
+        if _LOSS in row or _PLIES in row:
             self._take_round(games, row)
         elif any(tag.startswith("eval/") for tag in row):
             self._take_check(games, row)
@@ -204,13 +207,14 @@ class _Reader:
         return number
 
     def _take_round(self, games: int, row: Mapping[str, Any]) -> None:
-        for tag in _NEEDED:
-            if tag not in row:
-                self._fail(f"it has no '{tag}'")
-        seconds = self._number_of(row, "train/seconds")
-        plies = self._number_of(row, "selfplay/plies_per_game")
-        cpu = self._number_of(row, "train/cpu_seconds") if "train/cpu_seconds" in row else math.nan
         before = self._now
+        # Of a generation some rounds are only played, and then none is while it is learned from.
+        for tag, is_needed in ((_TIME, True), (_PLIES, games > before.games)):
+            if is_needed and tag not in row:
+                self._fail(f"it has no '{tag}'")
+        seconds = self._number_of(row, _TIME)
+        plies = self._number_of(row, _PLIES) if _PLIES in row else 0.0
+        cpu = self._number_of(row, "train/cpu_seconds") if "train/cpu_seconds" in row else math.nan
         if not seconds >= before.seconds:
             self._fail("'train/seconds' goes back")
         if not plies >= 0:
@@ -218,9 +222,8 @@ class _Reader:
         positions = before.positions + plies * (games - before.games)
         self._now = Moment(games, positions, seconds, cpu)
         self.moments.append(self._now)
-        self.loss.append(self._number_of(row, "train/loss"))
-        race = self._number_of(row, "train/race_loss") if "train/race_loss" in row else math.nan
-        self.race_loss.append(race)
+        self.loss.append(self._number_of(row, _LOSS) if _LOSS in row else math.nan)
+        self.race_loss.append(self._number_of(row, _RACE_LOSS) if _RACE_LOSS in row else math.nan)
 
     def _take_check(self, games: int, row: Mapping[str, Any]) -> None:
         if self.moments and games != self._now.games:

@@ -101,7 +101,9 @@ class TrainView(Watch):
 
     def round_done(self, progress: "Progress") -> None:
         state = progress.state
-        loss = f"loss {progress.loss:.3f}"
+        loss = "" if progress.learned is None else f"loss {progress.learned.loss:.3f}"
+        if progress.cycle is not None and progress.played is None:
+            loss = f"learning from them {progress.cycle:.0%}, {loss}"
         if self._bar is not None:
             done = state.games if self._minutes is None else int(state.seconds)
             games = [] if self._minutes is None else [f"{state.games:,} games"]
@@ -115,11 +117,15 @@ class TrainView(Watch):
         if self._minutes is None:
             total = self._config.games
             games = [f"{state.games:,} of {total:,} games"]
-            left = max(total - state.games, 0) / rate
+            left = max(total - state.games, 0) / rate if rate else math.inf
         else:
             games = [f"{state.games:,} games"]
             left = max(60 * self._minutes - state.seconds, 0)
-        parts = [*games, f"{rate:,.0f} games/s", loss, self._last_score, f"{_span(left)} left"]
+        if progress.cycle is None or progress.played is not None:
+            games.append(f"{rate:,.0f} games/s")
+        parts = [*games, loss, self._last_score]
+        if math.isfinite(left):
+            parts.append(f"{_span(left)} left")
         self._say_if_quiet(", ".join(part for part in parts if part))
 
     def match_going(self, opponent: str, done: int, total: int) -> None:

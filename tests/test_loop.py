@@ -115,14 +115,15 @@ def test_rounds_cover_all_games_once_and_the_last_may_be_short(played: Played) -
     # What was told stays as it was told.
     assert told[0].state.positions < told[1].state.positions < told[2].state.positions
     assert trainer.state == told[-1].state
+    plies = []
     for progress in told:
-        assert progress.games_per_s > 0
-        assert progress.loss > 0
+        assert progress.played is not None
+        assert progress.learned is not None
+        assert progress.played.games_per_s > 0
+        assert progress.learned.loss > 0
+        plies.append(progress.played.plies_per_game)
     positions = [told[0].state.positions, told[2].state.positions - told[1].state.positions]
-    assert positions == [
-        pytest.approx(10 * told[0].plies_per_game),
-        pytest.approx(7 * told[2].plies_per_game),
-    ]
+    assert positions == [pytest.approx(10 * plies[0]), pytest.approx(7 * plies[2])]
 
 
 def test_a_finished_run_has_nothing_to_do(played: Played) -> None:
@@ -150,7 +151,8 @@ def test_any_number_of_workers_gives_the_same_weights() -> None:
     for trainer in trainers[1:]:
         assert states_equal(trainer, trainers[0])
         assert same(trainer.net(), trainers[0].net())
-    losses = [[(progress.loss, progress.race_loss) for progress in log] for log in logs]
+    losses = [[progress.learned for progress in log] for log in logs]
+    assert None not in losses[0]
     assert losses[0] == losses[1] == losses[2]
 
 
@@ -205,11 +207,11 @@ def test_values_at_the_borders_of_stages(played: Played) -> None:
     assert [plan.random_openings for plan in plans] == [0.1] * 4 + [0.5] * 2
     assert [plan.random_plies for plan in plans] == [3] * 4 + [8] * 2
     # The step falls by the same factor each quarter: 100^(1/4).
-    assert [progress.rate for progress in told] == pytest.approx(
-        [1e-2, 10**-2.5, 1e-3, 10**-3.5, 5e-4, 5e-4]
-    )
-    assert [progress.lambda_ for progress in told] == [plan.lambda_ for plan in plans]
-    assert [progress.expected for progress in told] == [plan.expected for plan in plans]
+    rates = [p.learned.rate for p in told if p.learned is not None]
+    assert rates == pytest.approx([1e-2, 10**-2.5, 1e-3, 10**-3.5, 5e-4, 5e-4])
+    shown = [p.played for p in told if p.played is not None]
+    assert [part.lambda_ for part in shown] == [plan.lambda_ for plan in plans]
+    assert [part.expected for part in shown] == [plan.expected for plan in plans]
 
 
 def test_stage_of_a_share() -> None:
@@ -275,7 +277,7 @@ def test_a_limit_in_minutes_ends_the_run_and_spreads_the_stages() -> None:
     assert [progress.state.games for progress in told] == [
         10 * (number + 1) for number in range(len(told))
     ]
-    lambdas = [progress.lambda_ for progress in told]
+    lambdas = [progress.played.lambda_ for progress in told if progress.played is not None]
     assert lambdas[0] == 0.9
     assert lambdas == sorted(lambdas, reverse=True)
     if len(told) > 20:
@@ -333,7 +335,8 @@ def test_a_round_with_a_target_that_is_not_finite_is_the_last(
     with pytest.raises(DivergedError, match="loss of the contact net became nan"):
         trainer.run(told)
     assert len(told) == trainer.state.round == 2
-    assert all(np.isfinite(progress.loss) for progress in told)
+    assert all(progress.learned is not None for progress in told)
+    assert all(np.isfinite(p.learned.loss) for p in told if p.learned is not None)
 
 
 def test_what_the_caller_raises_comes_out_and_ends_the_threads() -> None:

@@ -1,6 +1,7 @@
 """Runs that take a moment: a tiny net, few games, matches that are made up."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ class StopAfter(Watch):
         self.seen: list[float] = []
 
     def round_done(self, progress: Progress) -> None:
-        self.seen.append(progress.loss)
+        self.seen.append(math.nan if progress.learned is None else progress.learned.loss)
 
     def wanted(self) -> bool:
         return len(self.seen) == self.rounds

@@ -148,8 +148,17 @@ class StageConfig:
     luck_adjusted: bool = False
     """Whether the luck of every roll is taken out of the λ-returns: each position is backed up over
     all 21 rolls, which costs about ten times as much and takes nine tenths of the noise away."""
+    generation: int = 0
+    """Games that one settled net plays before they are learned from, in a cycle of steps from
+    `rate[0]` to `rate[1]` that settles the next net; 0 = each round is learned from at once."""
+    passes: int = 1
+    """Times that a generation's positions are learned from."""
     replay: int = 1
-    """Rounds in which a position is learned from: that of its game and those that follow."""
+    """Rounds or generations in which a position is learned from: its own and those that follow."""
+    batch: int | None = None
+    """Positions in a minibatch; None = as `learn.batch` has it."""
+    average: float | None = None
+    """Decay of the averaged weights per minibatch; None = as `learn.average` has it."""
     expected: tuple[float, float] = (0.0, 0.0)
     """Share of positions whose target is the exact mean over all 21 rolls of the best play's value
     instead of the λ-return; each costs some twenty times as much. Linear in between."""
@@ -165,7 +174,14 @@ class StageConfig:
                 _number("random_openings", self.random_openings, 0, 1),
                 _whole("random_plies", self.random_plies, 1),
                 _flag("luck_adjusted", self.luck_adjusted),
+                _whole("generation", self.generation, 0),
+                _whole("passes", self.passes, 1),
                 _whole("replay", self.replay, 1),
+                None if self.batch is None else _whole("batch", self.batch, 1),
+                None if self.average is None else _number("average", self.average, 0, 0.999999),
+                "passes are of a generation's positions; without generation 1 fits"
+                if self.generation == 0 and self.passes != 1
+                else None,
                 _range("expected", self.expected, 0, 1),
                 "luck_adjusted and expected exclude each other; one of them fits"
                 if self.luck_adjusted is True and max(self.expected) > 0
@@ -254,7 +270,8 @@ class TrainConfig:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name.rstrip("_"): _plain(item) for name, item in value.items()}
+        # TOML has no word for None: what is not set is left out.
+        return {name.rstrip("_"): _plain(item) for name, item in value.items() if item is not None}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value

@@ -129,6 +129,17 @@ class Learner:
             )
         return value
 
+    def restart(self) -> None:
+        """Go on from the averaged weights, with Adam's moments and the averages begun anew."""
+        with torch.no_grad():
+            for part in _PARTS:
+                self.steps[part] = 0
+                self.optimizers[part].state.clear()
+                for p, average in zip(
+                    self.twins[part].parameters(), self.averages[part], strict=True
+                ):
+                    p.copy_(average)
+
     def check_finite(self) -> None:
         """Raise DivergedError if a weight or averaged weight is not finite."""
         for part in _PARTS:

@@ -1,9 +1,13 @@
-"""The schedule of a run: rounds of self-play and of learning, overlapped and reproducible.
+"""The schedule of a run: what is played and learned from, the same for any number of threads.
 
-Round k is played by the averaged weights after round k - 2, so that its games can be played while
-round k - 1 is learned from. Rounds, chunks of games and minibatches are of fixed size and keyed by
-number: the weights depend on the settings and the seed, never on threads or on time. Only a limit
-in minutes lifts that, since it ties the schedule to the clock.
+There are two kinds of stages. *Rounds*: round k is played by the averaged weights after round
+k - 2, so that its games can be played while round k - 1 is learned from. *Generations*: one settled
+net plays many games; then they are learned from several times, slice by slice, in a cycle of steps
+from large to small that ends in the settled net of the next generation.
+
+Rounds, slices, chunks of games and minibatches are of fixed size and keyed by number: the weights
+depend on the settings and the seed, never on threads or on time. Only a limit in minutes lifts
+that, since it ties the schedule to the clock.
 """
 
 import dataclasses
@@ -25,6 +29,8 @@ __all__ = ["Positions", "Progress", "RunState", "Trainer"]
 
 _SALT_SORTER = (1 << 42) + 1  # spawn key of the sorter's first weights
 _SALT_ORDER = 1 << 41  # spawn keys of the shuffles, beyond those of games and draws
+_SLICE = 65_536  # positions of a generation learned from between two moments that may be saved
+_WARM_UP = 0.025  # share of a generation's cycle in which its steps grow to their full size
 
 
 @dataclass(kw_only=True)
@@ -40,20 +46,46 @@ class RunState:
     """Seconds of training so far, matches and saving not counted, all sessions together."""
     cpu_seconds: float = 0.0
     """The same in seconds of CPU time, all threads together."""
+    generation_end: int = 0
+    """Games at which the generation under way is all played; 0 = there is none."""
+    generation_stage: int = 0
+    """The stage that it belongs to."""
+    played_rounds: int = 0
+    """Rounds of it at the end of the window, while it is played."""
+    learned: int = 0
+    """Positions that were learned from in its cycle of steps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """What was learned."""
+
+    loss: float
+    race_loss: float
+    rate: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """What was played."""
+
+    games_per_s: float
+    plies_per_game: float
+    lambda_: float
+    expected: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """What is told after each round."""
+    """What is told after each round or slice."""
 
     state: RunState
-    loss: float
-    race_loss: float
-    games_per_s: float
-    plies_per_game: float
-    rate: float
-    lambda_: float
-    expected: float
+    learned: Learned | None = None
+    """None after a round that was only played."""
+    played: Played | None = None
+    """None after a slice of a generation that was only learned from."""
+    cycle: float | None = None
+    """Share of a generation's steps that are done, while it is learned from."""
 
 
 class Positions(NamedTuple):
@@ -107,13 +139,18 @@ class Trainer:
 
     def stage_at(self, share: float) -> tuple[StageConfig, float]:
         """The stage that a share 0..1 of the run lies in, and how much of that stage is done."""
+        number, done = self._place(share)
+        return self.config.stage[number], done
+
+    def _place(self, share: float) -> tuple[int, float]:
+        """The same with the stage's number."""
         # Rounded, since n / games * games may lie just below n, in the stage before.
         done = round(share * self.config.games, 6)
-        for stage in self.config.stage:
+        for number, stage in enumerate(self.config.stage):
             if done < stage.games:
-                return stage, done / stage.games
+                return number, done / stage.games
             done -= stage.games
-        return self.config.stage[-1], 1.0
+        return len(self.config.stage) - 1, 1.0
 
     def share_done(self, games: int) -> float:
         """Share of the run that is done, by games or, with a limit in minutes, by the clock."""
@@ -123,15 +160,35 @@ class Trainer:
 
     def finished(self) -> bool:
         """Whether the run is at its end."""
-        return self.share_done(self.state.games) >= 1
+        return self.share_done(self.state.games) >= 1 and self.settled
+
+    @property
+    def settled(self) -> bool:
+        """Whether no generation is under way, so that the net is one that would play."""
+        return self.state.generation_end == 0
+
+    def _set_learning(self, stage: StageConfig) -> None:
+        """Let the learners take a stage's minibatches and averages."""
+        config = self.config.learn
+        if stage.batch is not None:
+            config = dataclasses.replace(config, batch=stage.batch)
+        if stage.average is not None:
+            config = dataclasses.replace(config, average=stage.average)
+        for learner in (self.learner, self.sorter):
+            if learner is not None:
+                learner.config = config
 
     def _plan(self, first_game: int) -> RoundPlan:
-        stage, share = self.stage_at(self.share_done(first_game))
+        number, share = self._place(self.share_done(first_game))
         selfplay = self.config.selfplay
         games = selfplay.games_per_round
         n_games = games
-        if self.minutes is None:
+        if not self.settled:
+            number = self.state.generation_stage
+            n_games = min(games, self.state.generation_end - first_game)
+        elif self.minutes is None:
             n_games = min(games, self.config.games - first_game)
+        stage = self.config.stage[number]
         return RoundPlan(
             seed=self.config.seed,
             first_game=first_game,
@@ -155,70 +212,213 @@ class Trainer:
         after_round is called when the state is consistent, so it may save; it may take its time,
         which is not counted.
         """
-        if self.finished():
-            return True
         executor = ThreadPoolExecutor(max_workers=self.workers)
         try:
-            plan = self._plan(self.state.games)
-            chunks = play_round(self.previous, plan, executor, self.previous_sorter)
-            current, current_sorter = self.learner.averaged(), self._sorter_net()
-            while True:
-                started = time.perf_counter(), time.process_time()
-                rounds = list(chunks)
-                next_game = plan.first_game + plan.games
-                next_plan = None
-                if self.minutes is not None or next_game < self.config.games:
-                    next_plan = self._plan(next_game)
-                    chunks = play_round(current, next_plan, executor, current_sorter)
-                progress = self._learn(plan, rounds, started)
-                self.previous, current = current, self.learner.averaged()
-                self.previous_sorter, current_sorter = current_sorter, self._sorter_net()
-                if not after_round(progress):
+            while not self.finished():
+                if self._in_generations(self.state.games):
+                    going = self._run_generation(executor, after_round)
+                else:
+                    going = self._run_rounds(executor, after_round)
+                if not going:
                     return self.finished()
-                if self.finished() or next_plan is None:
-                    return True
-                plan = next_plan
+            return True
         finally:
             # What is being played for a next round that will not come is given up.
             executor.shutdown(cancel_futures=True)
 
-    def _learn(
-        self, plan: RoundPlan, rounds: list[Round], started: tuple[float, float]
-    ) -> Progress:
+    def _in_generations(self, games: int) -> bool:
+        if not self.settled:
+            return True
+        stage, _ = self.stage_at(self.share_done(games))
+        return stage.generation > 0
+
+    # --- rounds ---
+
+    def _run_rounds(
+        self, executor: ThreadPoolExecutor, after_round: Callable[[Progress], bool]
+    ) -> bool:
+        """Rounds to the end of the run or to a stage of generations; False if told to stop."""
+        plan = self._plan(self.state.games)
+        chunks = play_round(self.previous, plan, executor, self.previous_sorter)
+        current, current_sorter = self.learner.averaged(), self._sorter_net()
+        while True:
+            clock = _Clock()
+            rounds = list(chunks)
+            next_game = plan.first_game + plan.games
+            next_plan = None
+            is_last = self.minutes is None and next_game >= self.config.games
+            if not is_last and not self._in_generations(next_game):
+                next_plan = self._plan(next_game)
+                chunks = play_round(current, next_plan, executor, current_sorter)
+            progress = self._learn_round(plan, rounds, clock)
+            self.previous, current = current, self.learner.averaged()
+            self.previous_sorter, current_sorter = current_sorter, self._sorter_net()
+            if not after_round(progress):
+                return False
+            if self.finished() or next_plan is None:
+                return True
+            plan = next_plan
+
+    def _learn_round(self, plan: RoundPlan, rounds: list[Round], clock: "_Clock") -> Progress:
         stage, share = self.stage_at(self.share_done(plan.first_game))
-        new = Positions(
-            np.concatenate([r.boards for r in rounds]),
-            np.concatenate([r.targets for r in rounds]),
-        )
+        new = _positions(rounds)
         self.window = [*self.window[max(len(self.window) - stage.replay + 1, 0) :], new]
         boards = np.concatenate([part.boards for part in self.window])
         targets = np.concatenate([part.targets for part in self.window])
-        sequence = np.random.SeedSequence(
-            self.config.seed, spawn_key=(_SALT_ORDER + self.state.round,)
-        )
-        order = np.random.Generator(np.random.PCG64(sequence)).permutation(len(boards))
+        order = self._shuffled(len(boards), self.state.round)
         rate = stage.rate[0] * (stage.rate[1] / stage.rate[0]) ** share
+        self._set_learning(stage)
         report = self.learner.learn(boards, targets, order, rate)
         self.learner.check_finite()
         if self.sorter is not None:
             self.sorter.learn(boards, targets, order, rate)
             self.sorter.check_finite()
-        seconds = time.perf_counter() - started[0]
+        seconds = clock.add_to(self.state)
         self.state.round += 1
         self.state.games += plan.games
         self.state.positions += len(new.boards)
-        self.state.seconds += seconds
-        self.state.cpu_seconds += time.process_time() - started[1]
         return Progress(
             state=dataclasses.replace(self.state),
-            loss=report.loss,
-            race_loss=report.race_loss,
-            games_per_s=plan.games / seconds,
-            plies_per_game=len(new.boards) / plan.games,
-            rate=rate,
-            lambda_=plan.lambda_,
-            expected=plan.expected,
+            learned=Learned(loss=report.loss, race_loss=report.race_loss, rate=rate),
+            played=_played(plan, new, seconds),
         )
+
+    def _shuffled(self, n: int, *key: int) -> NDArray[np.int64]:
+        first, *rest = key
+        sequence = np.random.SeedSequence(self.config.seed, spawn_key=(_SALT_ORDER + first, *rest))
+        return np.random.Generator(np.random.PCG64(sequence)).permutation(n)
+
+    # --- generations ---
+
+    def _run_generation(
+        self, executor: ThreadPoolExecutor, after_round: Callable[[Progress], bool]
+    ) -> bool:
+        """Play and learn from the generation under way or a new one; False if told to stop."""
+        state = self.state
+        if self.settled:
+            state.generation_stage, _ = self._place(self.share_done(state.games))
+            stage = self.config.stage[state.generation_stage]
+            state.generation_end = state.games + stage.generation
+            if self.minutes is None:
+                end = sum(part.games for part in self.config.stage[: state.generation_stage + 1])
+                state.generation_end = min(state.generation_end, end)
+        stage = self.config.stage[state.generation_stage]
+        if state.games < state.generation_end:
+            if not self._play_generation(executor, after_round):
+                return False
+            if self.settled:
+                return True
+        window = self.window[-stage.replay :]
+        boards = np.concatenate([part.boards for part in window])
+        targets = np.concatenate([part.targets for part in window])
+        total = stage.passes * len(window[-1].boards)
+        order, shuffled = np.empty(0, dtype=np.int64), -1
+        while not self.settled:
+            clock = _Clock()
+            number, first = divmod(state.learned, len(boards))
+            if number != shuffled:
+                order, shuffled = self._shuffled(len(boards), state.generation_end, number), number
+            rows = order[first : min(first + _SLICE, first + total - state.learned)]
+            progress = self._learn_slice(stage, boards[rows], targets[rows], total, clock)
+            if not after_round(progress):
+                return False
+        return True
+
+    def _play_generation(
+        self, executor: ThreadPoolExecutor, after_round: Callable[[Progress], bool]
+    ) -> bool:
+        """Play the rest of a generation, or drop it if time is over; False if told to stop."""
+        state = self.state
+        player, sorter = self.learner.averaged(), self._sorter_net()
+        plan = self._plan(state.games)
+        chunks = play_round(player, plan, executor, sorter)
+        while True:
+            clock = _Clock()
+            next_game = plan.first_game + plan.games
+            is_last = next_game >= state.generation_end
+            next_plan, next_chunks = plan, chunks
+            if not is_last:
+                # Asked for before this round is over, so that no thread waits for its last games.
+                next_plan = self._plan(next_game)
+                next_chunks = play_round(player, next_plan, executor, sorter)
+            new = _positions(list(chunks))
+            seconds = clock.add_to(state)
+            self.window.append(new)
+            state.played_rounds += 1
+            state.round += 1
+            state.games += plan.games
+            state.positions += len(new.boards)
+            is_over = not is_last and self.share_done(state.games) >= 1
+            if is_over:
+                del self.window[-state.played_rounds :]
+                state.played_rounds = state.generation_end = 0
+            elif is_last:
+                self._begin_cycle()
+            progress = Progress(
+                state=dataclasses.replace(state), played=_played(plan, new, seconds)
+            )
+            if not after_round(progress):
+                return False
+            if is_last or is_over:
+                return True
+            plan, chunks = next_plan, next_chunks
+
+    def _begin_cycle(self) -> None:
+        """Join the rounds of a generation, and begin to learn from it with Adam's moments anew."""
+        state = self.state
+        parts = self.window[-state.played_rounds :]
+        whole = Positions(
+            np.concatenate([part.boards for part in parts]),
+            np.concatenate([part.targets for part in parts]),
+        )
+        stage = self.config.stage[state.generation_stage]
+        older = self.window[: -state.played_rounds]
+        self.window = [*older[max(len(older) - stage.replay + 1, 0) :], whole]
+        state.played_rounds = state.learned = 0
+        self.learner.restart()
+        if self.sorter is not None:
+            self.sorter.restart()
+
+    def _learn_slice(
+        self,
+        stage: StageConfig,
+        boards: NDArray[np.int8],
+        targets: NDArray[np.float32],
+        total: int,
+        clock: "_Clock",
+    ) -> Progress:
+        state = self.state
+
+        def rate_at(share: float) -> float:
+            warm_up = min(share / _WARM_UP, 1.0)
+            return float(warm_up * stage.rate[0] * (stage.rate[1] / stage.rate[0]) ** share)
+
+        order = np.arange(len(boards))
+        # The middle of the slice, so that the first steps are not of size 0.
+        share = (state.learned + len(boards) / 2) / total
+        rate = rate_at(share)
+        self._set_learning(stage)
+        report = self.learner.learn(boards, targets, order, rate)
+        self.learner.check_finite()
+        # The sorter is small; its cycle is the first pass.
+        if self.sorter is not None and share * stage.passes < 1:
+            self.sorter.learn(boards, targets, order, rate_at(share * stage.passes))
+            self.sorter.check_finite()
+        clock.add_to(state)
+        state.round += 1
+        state.learned += len(boards)
+        cycle = state.learned / total
+        if state.learned >= total:
+            state.generation_end = state.learned = 0
+            self.previous, self.previous_sorter = self.learner.averaged(), self._sorter_net()
+            self.window = self.window[len(self.window) - stage.replay + 1 :]
+        return Progress(
+            state=dataclasses.replace(state),
+            learned=Learned(loss=report.loss, race_loss=report.race_loss, rate=rate),
+            cycle=cycle,
+        )
+
+    # --- nets ---
 
     def _sorter_net(self) -> ValueNet | None:
         return None if self.sorter is None else self.sorter.averaged()
@@ -226,3 +426,32 @@ class Trainer:
     def net(self, facts: dict[str, Any] | None = None) -> ValueNet:
         """The averaged weights as they are now."""
         return self.learner.averaged(facts)
+
+
+class _Clock:
+    """Time since it was made, on the wall and of all threads."""
+
+    def __init__(self) -> None:
+        self._begin = time.perf_counter(), time.process_time()
+
+    def add_to(self, state: RunState) -> float:
+        """Count the time in a run's state; gives the seconds."""
+        seconds = time.perf_counter() - self._begin[0]
+        state.seconds += seconds
+        state.cpu_seconds += time.process_time() - self._begin[1]
+        return seconds
+
+
+def _positions(rounds: list[Round]) -> Positions:
+    return Positions(
+        np.concatenate([r.boards for r in rounds]), np.concatenate([r.targets for r in rounds])
+    )
+
+
+def _played(plan: RoundPlan, new: Positions, seconds: float) -> Played:
+    return Played(
+        games_per_s=plan.games / seconds,
+        plies_per_game=len(new.boards) / plan.games,
+        lambda_=plan.lambda_,
+        expected=plan.expected,
+    )

@@ -65,7 +65,7 @@ def warm_up(*, luck_adjusted: bool = True) -> None:
         selfplay=SelfPlayConfig(games_per_round=1),
         stage=(
             StageConfig(games=2, expected=(0.1, 0.1)),
-            *((StageConfig(games=2, luck_adjusted=True),) if luck_adjusted else ()),
+            *((StageConfig(games=2, luck_adjusted=True, generation=2),) if luck_adjusted else ()),
         ),
     )
     Trainer(config, first_net(config), workers=1).run(lambda progress: True)
@@ -189,20 +189,22 @@ class Run:
             ) from None
 
     def _after_round(self, progress: Progress) -> bool:
-        self._metrics.write(
-            self.games,
-            {
-                "train/loss": progress.loss,
-                "train/race_loss": progress.race_loss,
-                "train/rate": progress.rate,
-                "train/lambda": progress.lambda_,
-                "train/expected": progress.expected,
-                "train/seconds": progress.state.seconds,
-                "train/cpu_seconds": progress.state.cpu_seconds,
-                "selfplay/games_per_s": progress.games_per_s,
-                "selfplay/plies_per_game": progress.plies_per_game,
-            },
-        )
+        values: dict[str, float] = {
+            "train/seconds": progress.state.seconds,
+            "train/cpu_seconds": progress.state.cpu_seconds,
+        }
+        if (learned := progress.learned) is not None:
+            values["train/loss"] = learned.loss
+            values["train/race_loss"] = learned.race_loss
+            values["train/rate"] = learned.rate
+        if (played := progress.played) is not None:
+            values["train/lambda"] = played.lambda_
+            values["train/expected"] = played.expected
+            values["selfplay/games_per_s"] = played.games_per_s
+            values["selfplay/plies_per_game"] = played.plies_per_game
+        if progress.cycle is not None:
+            values["train/cycle"] = progress.cycle
+        self._metrics.write(self.games, values)
         self.watch.round_done(progress)
         if self._should_stop():
             return False
@@ -220,7 +222,8 @@ class Run:
 
     def _check_is_due(self) -> bool:
         checks, settings = self.record.checks, self.record.config.checks
-        if not self._lacks_check():
+        # Of a generation only the net that it settles in is worth a match.
+        if not self._lacks_check() or not self.trainer.settled:
             return False
         due = max(settings.first_games, checks[-1].games * settings.growth) if checks else 0
         return self.games >= due

@@ -1,0 +1,287 @@
+"""Generations: one settled net plays, then it is learned from in a cycle of steps."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
+from engine.errors import ConfigError
+from tests.tiny_runs import StopAfter, assert_same, begin, complete, go_on, weights
+from train import loop
+from train.config import LearnConfig, SelfPlayConfig, StageConfig, TrainConfig
+from train.loop import Progress, Trainer
+from train.selfplay import Round, RoundPlan, play_round
+
+TINY = ValueNetConfig(
+    contact=NetConfig(width=8, pairs=False, experts="none", hidden=4),
+    race=NetConfig(width=4, pairs=False, experts="none", hidden=0),
+)
+GENERATION = StageConfig(games=50, generation=20, passes=3, rate=(1e-2, 1e-4), average=0.5)
+CONFIG = TrainConfig(
+    seed=5,
+    net=TINY,
+    selfplay=SelfPlayConfig(games_per_round=8),
+    learn=LearnConfig(batch=128, average=0.9),
+    stage=(GENERATION,),
+)
+
+
+def new_net() -> ValueNet:
+    return new_value_net(TINY, np.random.default_rng(1))
+
+
+def trainer_of(config: TrainConfig = CONFIG, *, workers: int = 1, **how: Any) -> Trainer:
+    return Trainer(config, new_net(), workers=workers, **how)
+
+
+def same(one: ValueNet, two: ValueNet) -> bool:
+    return one.checksum() == two.checksum()
+
+
+class Seen:
+    """What was played and told, and the net after each round."""
+
+    def __init__(self, trainer: Trainer, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.trainer = trainer
+        self.played: list[tuple[ValueNet, RoundPlan]] = []
+        self.told: list[Progress] = []
+        self.nets = [trainer.net()]
+
+        def watched(
+            net: ValueNet, plan: RoundPlan, executor: Executor, sorter: ValueNet | None
+        ) -> Iterator[Round]:
+            self.played.append((net, plan))
+            return play_round(net, plan, executor, sorter)
+
+        monkeypatch.setattr(loop, "play_round", watched)
+
+    def __call__(self, progress: Progress) -> bool:
+        self.told.append(progress)
+        self.nets.append(self.trainer.net())
+        return True
+
+
+def test_one_net_plays_a_whole_generation_and_settles_before_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loop, "_SLICE", 500)
+    trainer = trainer_of()
+    seen = Seen(trainer, monkeypatch)
+    assert trainer.run(seen)
+    assert trainer.finished()
+    # Rounds of 8, generations of 20, the last one shorter.
+    spans = [(plan.first_game, plan.games) for _, plan in seen.played]
+    assert spans == [(0, 8), (8, 8), (16, 4), (20, 8), (28, 8), (36, 4), (40, 8), (48, 2)]
+    nets = [net for net, _ in seen.played]
+    for generation in (nets[:3], nets[3:6], nets[6:]):
+        assert all(same(net, generation[0]) for net in generation)
+    settled = [
+        net
+        for net, progress in zip(seen.nets[1:], seen.told, strict=True)
+        if progress.cycle is not None and progress.cycle >= 1
+    ]
+    assert len(settled) == 3
+    assert same(nets[0], new_net())
+    assert same(nets[3], settled[0])
+    assert same(nets[6], settled[1])
+    assert same(trainer.net(), settled[2])
+    # Nothing is learned while games are played, and nothing is played while it is learned.
+    for before, progress, after in zip(seen.nets, seen.told, seen.nets[1:], strict=False):
+        assert (progress.played is None) != (progress.learned is None)
+        assert same(before, after) == (progress.learned is None)
+
+
+def test_every_position_is_learned_from_in_each_pass_with_steps_of_a_cycle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loop, "_SLICE", 300)
+    trainer = trainer_of(CONFIG.with_games(20))
+    seen = Seen(trainer, monkeypatch)
+    taken: list[np.ndarray[Any, Any]] = []
+    learn = trainer.learner.learn
+
+    def watched(boards: Any, targets: Any, order: Any, rate: float) -> Any:
+        taken.append(np.concatenate([boards, targets.view(np.int8).reshape(len(boards), -1)], 1))
+        assert (order == np.arange(len(boards))).all()
+        return learn(boards, targets, order, rate)
+
+    monkeypatch.setattr(trainer.learner, "learn", watched)
+    assert trainer.run(seen)
+    positions = trainer.state.positions
+    rows = np.concatenate(taken)
+    assert len(rows) == 3 * positions
+    passes = [sorted(map(bytes, part)) for part in np.split(rows, 3)]
+    assert passes[0] == passes[1] == passes[2]
+    assert (rows[:positions] != rows[positions : 2 * positions]).any()
+    rates = [p.learned.rate for p in seen.told if p.learned is not None]
+    done = np.cumsum([0, *map(len, taken)]) / len(rows)
+    middle = (done[1:] + done[:-1]) / 2
+    expected = 1e-2 * 1e-2**middle * np.minimum(middle / 0.025, 1)
+    assert rates == pytest.approx(expected)
+    assert [p.cycle for p in seen.told if p.learned is not None] == pytest.approx(done[1:])
+    assert max(rates) > 7e-3
+    assert rates[-1] < 2e-4
+
+
+def test_a_stage_has_its_own_minibatches_and_averages() -> None:
+    stage = dataclasses.replace(GENERATION, batch=64)
+    trainer = trainer_of(dataclasses.replace(CONFIG, stage=(stage,)).with_games(20))
+    assert trainer.run(lambda progress: True)
+    assert (trainer.learner.config.batch, trainer.learner.config.average) == (64, 0.5)
+    whole = trainer_of(CONFIG.with_games(20))
+    assert whole.run(lambda progress: True)
+    assert whole.learner.config.batch == 128
+    assert not same(whole.net(), trainer.net())
+
+
+def test_older_generations_are_learned_from_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = dataclasses.replace(GENERATION, games=60, replay=2, passes=1)
+    trainer = trainer_of(dataclasses.replace(CONFIG, stage=(stage,)))
+    sizes: list[int] = []
+    kept: list[int] = []
+    begin_cycle = trainer._begin_cycle
+
+    def watched() -> None:
+        begin_cycle()
+        sizes.append(len(trainer.window[-1].boards))
+        kept.append(len(trainer.window))
+
+    monkeypatch.setattr(trainer, "_begin_cycle", watched)
+    seen = Seen(trainer, monkeypatch)
+    assert trainer.run(seen)
+    assert kept == [1, 2, 2]
+    assert len(trainer.window) == 1
+    # As many steps as the new positions ask for, whichever they take.
+    assert sum(sizes) == trainer.state.positions
+
+
+def test_rounds_before_and_after_generations(monkeypatch: pytest.MonkeyPatch) -> None:
+    stages = (
+        StageConfig(games=20),
+        dataclasses.replace(GENERATION, games=20),
+        StageConfig(games=20),
+    )
+    trainer = trainer_of(dataclasses.replace(CONFIG, stage=stages))
+    seen = Seen(trainer, monkeypatch)
+    assert trainer.run(seen)
+    spans = [(plan.first_game, plan.games) for _, plan in seen.played]
+    assert spans == [(0, 8), (8, 8), (16, 8), (24, 8), (32, 8), (40, 8), (48, 8), (56, 4)]
+    # What the rounds have learned plays the generation, and its settled net the rounds after it.
+    nets = [net for net, _ in seen.played]
+    assert same(nets[3], seen.nets[3])
+    settled = next(
+        net
+        for net, p in zip(seen.nets[1:], seen.told, strict=True)
+        if p.cycle is not None and p.cycle >= 1
+    )
+    assert same(nets[spans.index((40, 8))], settled)
+
+
+@pytest.mark.parametrize("luck_adjusted", [False, True], ids=["sampled", "luck-adjusted"])
+def test_any_number_of_workers_gives_the_same_weights(luck_adjusted: bool) -> None:
+    config = dataclasses.replace(
+        CONFIG,
+        selfplay=SelfPlayConfig(games_per_round=8, sorter_games=4, sorter_width=8),
+        stage=(dataclasses.replace(GENERATION, luck_adjusted=luck_adjusted),),
+    ).with_games(30)
+    trainers = [trainer_of(config, workers=workers) for workers in (1, 3)]
+    for trainer in trainers:
+        assert trainer.run(lambda progress: True)
+    assert same(trainers[0].net(), trainers[1].net())
+
+
+def test_a_stopped_run_goes_on_to_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it is stopped: between rounds of a generation, or between slices."""
+    monkeypatch.setattr(loop, "_SLICE", 500)
+    stage = dataclasses.replace(GENERATION, games=40, replay=2)
+    config = dataclasses.replace(CONFIG, stage=(stage,))
+    whole = begin(tmp_path / "whole", config)
+    assert complete(whole)
+    watch = whole.watch
+    assert isinstance(watch, StopAfter)
+    for rounds in (1, 2, 4, 7, 12):
+        assert rounds < len(watch.seen)
+        path = tmp_path / str(rounds)
+        assert not complete(begin(path, config), rounds)
+        run = go_on(path)
+        assert complete(run)
+        assert_same(weights(run.trainer.net()), weights(whole.trainer.net()))
+        assert run.trainer.state.games == 40
+
+
+def test_when_time_is_over_a_generation_that_is_played_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trainer = trainer_of(minutes=1.0)
+    seen: list[Progress] = []
+
+    def late(progress: Progress) -> bool:
+        seen.append(progress)
+        if len(seen) == 1:
+            trainer.state.seconds = 61.0
+        return True
+
+    assert trainer.run(late)
+    assert trainer.finished()
+    assert trainer.settled
+    assert trainer.window == []
+    assert len(seen) == 2
+    assert same(trainer.net(), new_net())
+
+
+def test_when_time_is_over_a_cycle_goes_on_to_its_end() -> None:
+    trainer = trainer_of(minutes=1.0)
+    cycles: list[float] = []
+
+    def late(progress: Progress) -> bool:
+        if progress.cycle is not None:
+            cycles.append(progress.cycle)
+        elif trainer.state.games == 20:
+            trainer.state.seconds = 61.0
+        return True
+
+    assert trainer.run(late)
+    assert cycles[-1] == 1.0
+    assert trainer.state.games == 20
+    assert not same(trainer.net(), new_net())
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"generation": -1}, "generation is '-1'; a whole number from 0 up fits"),
+        ({"passes": 2}, "passes are of a generation's positions; without generation 1 fits"),
+        ({"generation": 5, "passes": 0}, "passes is '0'; a whole number from 1 up fits"),
+        ({"batch": 0}, "batch is '0'; a whole number from 1 up fits"),
+        ({"average": 1.0}, "average is '1.0'; a number from 0 to 0.999999 fits"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ConfigError, match=fault):
+        StageConfig(games=10, **settings)
+
+
+def test_rates_fall_within_each_generation() -> None:
+    trainer = trainer_of()
+    rates: list[list[float]] = [[]]
+
+    def keep(progress: Progress) -> bool:
+        if progress.learned is None:
+            if rates[-1]:
+                rates.append([])
+        else:
+            rates[-1].append(progress.learned.rate)
+        return True
+
+    assert trainer.run(keep)
+    assert len(rates) == 3
+    for cycle in rates:
+        assert all(a > b for a, b in itertools.pairwise(cycle))
