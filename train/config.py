@@ -145,6 +145,9 @@ class StageConfig:
     """Share of games that begin with random plies, which are not learned from."""
     random_plies: int = 8
     """Most random plies of such an opening."""
+    drawn_starts: float = 0.0
+    """Share of games that begin with a drawn board (`train.starts`) instead of the start: back
+    games, containment and other plans that good play seldom comes to by itself."""
     luck_adjusted: bool = False
     """Whether the luck of every roll is taken out of the λ-returns: each position is backed up over
     all 21 rolls, which costs about ten times as much and takes nine tenths of the noise away."""
@@ -173,6 +176,7 @@ class StageConfig:
                 _number("explore", self.explore, 0, 1),
                 _number("random_openings", self.random_openings, 0, 1),
                 _whole("random_plies", self.random_plies, 1),
+                _number("drawn_starts", self.drawn_starts, 0, 1),
                 _flag("luck_adjusted", self.luck_adjusted),
                 _whole("generation", self.generation, 0),
                 _whole("passes", self.passes, 1),

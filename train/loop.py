@@ -199,6 +199,7 @@ class Trainer:
             random_openings=stage.random_openings,
             random_plies=stage.random_plies,
             expected=_between(stage.expected, share),
+            drawn_starts=stage.drawn_starts,
             luck_adjusted=stage.luck_adjusted,
             # The round is played by the weights of two rounds before.
             sorter_keep=selfplay.sorter_keep

@@ -22,6 +22,7 @@ from engine.variant import variant_of
 from train.kernels.exact import adjusted_returns, play_exact_games
 from train.kernels.returns import lambda_returns
 from train.kernels.selfplay import MAX_PLIES, expected_values, play_games
+from train.starts import drawn_board
 
 __all__ = ["Round", "RoundPlan", "play_chunk", "play_round"]
 
@@ -30,6 +31,7 @@ _SORTER_WINDOW: Final = np.float32(0.2)  # points behind the best by the sorter;
 # so, the mean over the rolls is 0.001 too low, and the backup takes half the time
 _NO_CACHE_BYTES: Final = 1 << 12  # games hardly meet a position twice
 _SALT_EXPECTED: Final = 1 << 40  # spawn keys of draws that are not dice lie far beyond the games
+_SALT_STARTS: Final = (1 << 40) - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,7 @@ class RoundPlan:
     random_plies: int
     expected: float
     luck_adjusted: bool = False
+    drawn_starts: float = 0.0
     sorter_keep: int = 0
     """Plays of a roll that the net values where luck is adjusted; 0 = all, without a sorter."""
 
@@ -89,8 +92,8 @@ def play_chunk(
     """Play some games of a plan in this thread, from number first_game on, and work out targets."""
     if plan.luck_adjusted:
         return _play_exact_chunk(net, plan, first_game, n_games, sorter)
-    start = variant_of(INTERNATIONAL).start
     states = game_states(plan.seed, first_game, n_games)
+    starts, are_openings = _starts(plan, first_game, n_games)
     work = new_work(net.contact, net.race, MAX_PLAYS)
     scratch = new_scratch()
     n_rows = n_games * _PLIES_EXPECTED + MAX_PLIES
@@ -105,7 +108,8 @@ def play_chunk(
             net.race,
             states,
             done,
-            start,
+            starts,
+            are_openings,
             plan.explore,
             plan.random_openings,
             plan.random_plies,
@@ -157,6 +161,7 @@ def _play_exact_chunk(
         table=NO_CUBE,
         exact_cube=False,
     )
+    starts, are_openings = _starts(plan, first_game, n_games)
     rows = _Rows(n_games * _PLIES_EXPECTED + MAX_PLIES)
     states = game_states(plan.seed, first_game, n_games)
     ends = np.zeros(n_games, dtype=np.int64)
@@ -168,8 +173,8 @@ def _play_exact_chunk(
             room,
             states,
             done,
-            variant_of(INTERNATIONAL).start,
-            True,
+            starts,
+            are_openings,
             plan.explore,
             plan.random_openings,
             plan.random_plies,
@@ -186,6 +191,22 @@ def _play_exact_chunk(
     targets = np.empty((n, 5), dtype=np.float32)
     adjusted_returns(rows.values, rows.backups, rows.flags, ends, np.float32(plan.lambda_), targets)
     return Round(rows.boards[:n].copy(), targets, n_games)
+
+
+def _starts(
+    plan: RoundPlan, first_game: int, n_games: int
+) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """Boards that games begin with, keyed by the games' numbers, and which are the opening."""
+    starts = np.repeat(variant_of(INTERNATIONAL).start[None], n_games, axis=0)
+    are_openings = np.ones(n_games, dtype=np.bool_)
+    if plan.drawn_starts > 0:
+        for i in range(n_games):
+            sequence = np.random.SeedSequence(plan.seed, spawn_key=(_SALT_STARTS, first_game + i))
+            generator = np.random.Generator(np.random.PCG64(sequence))
+            if generator.random() < plan.drawn_starts:
+                starts[i] = drawn_board(generator)
+                are_openings[i] = False
+    return starts, are_openings
 
 
 class _Rows:

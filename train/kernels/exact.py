@@ -30,8 +30,8 @@ def play_exact_games(
     room,
     states,
     first_game,
-    start,
-    is_opening,
+    starts,
+    are_openings,
     explore,
     random_openings,
     random_plies,
@@ -44,7 +44,8 @@ def play_exact_games(
 ):
     """Play games as `train.kernels.selfplay.play_games` does, and back up every position.
 
-    nets, room: of `agent.kernels.replies`; flipped: scratch, `(1, 26)` int64. values[row] is the
+    nets, room: of `agent.kernels.replies`; flipped: scratch, `(1, 26)` int64; starts,
+    are_openings: as there. values[row] is the
     net's value of the afterstate that is played to, for the side on roll there; backups[row] is
     the mean over the 36 throws of the best afterstate's value, for the side on roll at `row`
     itself.
@@ -58,11 +59,11 @@ def play_exact_games(
     game = first_game
     while game < len(states) and row + MAX_PLIES <= len(boards):
         for slot in range(26):
-            w[slot] = start[slot]
+            w[slot] = starts[game, slot]
         opening = 0
         if next_uniform(states, game) < random_openings:
             opening = 1 + next_below(states, game, random_plies)
-        first_ply = is_opening
+        first_ply = are_openings[game]
         for ply in range(MAX_PLIES):
             high = next_die(states, game)
             low = next_die(states, game)

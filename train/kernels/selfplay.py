@@ -64,7 +64,8 @@ def play_games(
     race,
     states,
     first_game,
-    start,
+    starts,
+    are_openings,
     explore,
     random_openings,
     random_plies,
@@ -77,8 +78,10 @@ def play_games(
 ):
     """Play games from number `first_game` of this call on, as many as surely fit the buffers.
 
-    states: `(G, 4)` dice streams; start: `(26,)` opening position; explore: chance of a random play
-    at any ply; random_openings: share of games that open with 1 to random_plies random plies.
+    states: `(G, 4)` dice streams; starts: `(G, 26)` int8, boards that the games begin with, seen by
+    the side on roll; are_openings: `(G,)` bool, whether the first roll is no doublet; explore:
+    chance of a random play at any ply; random_openings: share of games that open with 1 to
+    random_plies random plies.
     boards: `(N, 26)` int8, values: `(N, 5)` float32, flags: `(N,)` uint8 are filled from
     ends[first_game - 1] on; ends[g] is the first row after game g. Returns the next game to play.
     """
@@ -90,11 +93,11 @@ def play_games(
     game = first_game
     while game < len(states) and row + MAX_PLIES <= len(boards):
         for slot in range(26):
-            w[slot] = start[slot]
+            w[slot] = starts[game, slot]
         opening = 0
         if next_uniform(states, game) < random_openings:
             opening = 1 + next_below(states, game, random_plies)
-        first_ply = True
+        first_ply = are_openings[game]
         for ply in range(MAX_PLIES):
             high = next_die(states, game)
             low = next_die(states, game)
