@@ -254,12 +254,40 @@ def test_when_time_is_over_a_cycle_goes_on_to_its_end() -> None:
     assert not same(trainer.net(), new_net())
 
 
+def test_fresh_weights_learn_the_first_generation_of_a_stage(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fresh = dataclasses.replace(GENERATION, games=40, fresh=True)
+    begun: list[ValueNet] = []
+    nets = []
+    for stage, start in ((fresh, 1), (fresh, 2), (dataclasses.replace(fresh, fresh=False), 2)):
+        config = dataclasses.replace(CONFIG, stage=(stage,))
+        trainer = Trainer(config, new_value_net(TINY, np.random.default_rng(start)), workers=1)
+        restart = trainer.learner.restart
+
+        def watched(net: ValueNet | None = None, restart: Any = restart) -> None:
+            restart(net)
+            begun.append(trainer.learner.averaged())  # noqa: B023
+
+        monkeypatch.setattr(trainer.learner, "restart", watched)
+        assert trainer.run(lambda progress: True)
+        nets.append(trainer.net())
+    # The same new weights whatever played; the second generation goes on with what was learned.
+    assert same(begun[0], begun[2])
+    assert not same(begun[0], begun[1])
+    assert not same(begun[0], new_net())
+    assert same(begun[4], new_value_net(TINY, np.random.default_rng(2)))
+    assert not same(nets[0], nets[1])
+
+
 @pytest.mark.parametrize(
     ("settings", "fault"),
     [
         ({"generation": -1}, "generation is '-1'; a whole number from 0 up fits"),
         ({"passes": 2}, "passes are of a generation's positions; without generation 1 fits"),
         ({"generation": 5, "passes": 0}, "passes is '0'; a whole number from 1 up fits"),
+        ({"fresh": True}, "fresh weights learn from a generation; without generation false fits"),
+        ({"generation": 5, "fresh": 1}, "fresh is '1'; true or false fits"),
         ({"batch": 0}, "batch is '0'; a whole number from 1 up fits"),
         ({"average": 1.0}, "average is '1.0'; a number from 0 to 0.999999 fits"),
     ],

@@ -156,6 +156,9 @@ class StageConfig:
     `rate[0]` to `rate[1]` that settles the next net; 0 = each round is learned from at once."""
     passes: int = 1
     """Times that a generation's positions are learned from."""
+    fresh: bool = False
+    """Whether the stage's first generation is learned by new random weights: the noise of sampled
+    results leaves units that hardly ever light, and no later stage wakes them."""
     replay: int = 1
     """Rounds or generations in which a position is learned from: its own and those that follow."""
     batch: int | None = None
@@ -183,6 +186,10 @@ class StageConfig:
                 _whole("replay", self.replay, 1),
                 None if self.batch is None else _whole("batch", self.batch, 1),
                 None if self.average is None else _number("average", self.average, 0, 0.999999),
+                _flag("fresh", self.fresh),
+                "fresh weights learn from a generation; without generation false fits"
+                if self.generation == 0 and self.fresh is True
+                else None,
                 "passes are of a generation's positions; without generation 1 fits"
                 if self.generation == 0 and self.passes != 1
                 else None,

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.net import ValueNet, new_value_net
+from agent.net import ValueNet, ValueNetConfig, new_value_net
 from train.config import StageConfig, TrainConfig
 from train.learner import Learner
 from train.selfplay import Round, RoundPlan, play_round
@@ -28,6 +28,7 @@ from train.selfplay import Round, RoundPlan, play_round
 __all__ = ["Positions", "Progress", "RunState", "Trainer"]
 
 _SALT_SORTER = (1 << 42) + 1  # spawn key of the sorter's first weights
+_SALT_FRESH = (1 << 42) + 2  # spawn keys of weights that a stage begins with
 _SALT_ORDER = 1 << 41  # spawn keys of the shuffles, beyond those of games and draws
 _SLICE = 65_536  # positions of a generation learned from between two moments that may be saved
 _WARM_UP = 0.025  # share of a generation's cycle in which its steps grow to their full size
@@ -54,6 +55,8 @@ class RunState:
     """Rounds of it at the end of the window, while it is played."""
     learned: int = 0
     """Positions that were learned from in its cycle of steps."""
+    fresh_stages: int = 0
+    """Stages up to which new weights were taken where the settings ask for them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,8 +133,7 @@ class Trainer:
         """The sorter that belongs to `previous`."""
         shape = config.selfplay.sorter
         if shape is not None and any(stage.luck_adjusted for stage in config.stage):
-            sequence = np.random.SeedSequence(config.seed, spawn_key=(_SALT_SORTER,))
-            first = new_value_net(shape, np.random.Generator(np.random.PCG64(sequence)))
+            first = self._new_net(shape, _SALT_SORTER)
             self.sorter = Learner(first, config.learn, device)
             self.previous_sorter = self.sorter.averaged()
         self.window: list[Positions] = []
@@ -376,9 +378,15 @@ class Trainer:
         older = self.window[: -state.played_rounds]
         self.window = [*older[max(len(older) - stage.replay + 1, 0) :], whole]
         state.played_rounds = state.learned = 0
-        self.learner.restart()
+        first = first_sorter = None
+        if stage.fresh and state.fresh_stages <= state.generation_stage:
+            state.fresh_stages = state.generation_stage + 1
+            first = self._new_net(self.config.net, _SALT_FRESH, state.fresh_stages)
+            if (shape := self.config.selfplay.sorter) is not None:
+                first_sorter = self._new_net(shape, _SALT_SORTER, state.fresh_stages)
+        self.learner.restart(first)
         if self.sorter is not None:
-            self.sorter.restart()
+            self.sorter.restart(first_sorter)
 
     def _learn_slice(
         self,
@@ -420,6 +428,10 @@ class Trainer:
         )
 
     # --- nets ---
+
+    def _new_net(self, shape: ValueNetConfig, *key: int) -> ValueNet:
+        sequence = np.random.SeedSequence(self.config.seed, spawn_key=key)
+        return new_value_net(shape, np.random.Generator(np.random.PCG64(sequence)))
 
     def _sorter_net(self) -> ValueNet | None:
         return None if self.sorter is None else self.sorter.averaged()
