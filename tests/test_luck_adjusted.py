@@ -44,6 +44,7 @@ def play(
     keep: int = 0,
     is_opening: bool = True,
     explore: float = 0.0,
+    loss_scale: float = np.inf,
 ) -> dict[str, NDArray[Any]]:
     """Games of a net from a board: what the kernel records."""
     sorter = a_net(2)
@@ -79,6 +80,7 @@ def play(
         np.repeat(np.array(board, dtype=np.int8)[None], n_games, axis=0),
         np.full(n_games, is_opening),
         explore,
+        loss_scale,
         0.0,
         1,
         np.empty((1, 26), dtype=np.int64),

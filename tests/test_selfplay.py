@@ -15,7 +15,7 @@ from engine.board import START, flip, opp_pip_count, pip_count
 from engine.dice import ROLLS
 from engine.moves import legal_afterstates, legal_afterstates_batch
 from engine.scoring import result, result_factors
-from train.kernels.selfplay import MAX_PLIES
+from train.kernels.selfplay import MAX_PLIES, explored_play
 from train.selfplay import Round, RoundPlan, play_round
 
 Boards = NDArray[np.int8]
@@ -235,6 +235,38 @@ def test_always_exploring_plays_every_opening_play() -> None:
     }
     assert replies <= legal
     assert len(replies) > 0.6 * len(legal)
+
+
+def test_explored_plays_are_drawn_by_what_they_lose() -> None:
+    equity = np.array([0.1, 0.3, -0.1, 0.25], dtype=np.float32)
+    draws = (np.arange(10_000) + 0.5) / 10_000
+
+    def shares(loss_scale: float) -> list[float]:
+        chosen = [explored_play(equity, 4, 1, loss_scale, draw) for draw in draws]
+        return [chosen.count(i) / len(draws) for i in range(4)]
+
+    assert shares(np.inf) == pytest.approx([1 / 3, 0, 1 / 3, 1 / 3], abs=1e-3)
+    weights = np.exp((equity.astype(float) - 0.3) / 0.1)
+    weights[1] = 0
+    assert shares(0.1) == pytest.approx(list(weights / weights.sum()), abs=1e-3)
+    # Of two plays there is only one other, whatever it loses.
+    assert explored_play(np.array([2.0, -2.0], dtype=np.float32), 2, 0, 1e-3, 0.7) == 1
+
+
+def test_exploring_by_loss_takes_better_plays_than_at_random() -> None:
+    net = keen_net()
+    evaluator = Evaluator(net)
+
+    def mean_loss(explore_loss: float) -> float:
+        losses = []
+        for game in rounds(net, explore=1.0, loss_scale=explore_loss, games=20):
+            # The target of an exploring ply is what the best play is worth, at any λ.
+            best = cubeless_equity(game.targets[:-1])
+            taken = -cubeless_equity(evaluator.probabilities(game.boards[1:]))
+            losses.append(float(np.mean(best - taken)))
+        return float(np.mean(losses))
+
+    assert 0 < mean_loss(0.02) < 0.7 * mean_loss(np.inf)
 
 
 # --- random openings ---

@@ -140,7 +140,10 @@ class StageConfig:
     rate: tuple[float, float] = (1e-3, 1e-4)
     """Adam's step size, geometric in between."""
     explore: float = 0.0
-    """Chance of a random play at any ply; it cuts the trace."""
+    """Chance at any ply of a play that is not the best one; it cuts the trace."""
+    explore_loss: float | None = None
+    """A play that loses so many points against the best one is taken then with 1/e of the chance of
+    one that loses nothing; None = all plays alike."""
     random_openings: float = 0.1
     """Share of games that begin with random plies, which are not learned from."""
     random_plies: int = 8
@@ -177,6 +180,9 @@ class StageConfig:
                 _range("lambda", self.lambda_, 0, 1),
                 _range("rate", self.rate, 1e-8, 1),
                 _number("explore", self.explore, 0, 1),
+                None
+                if self.explore_loss is None
+                else _number("explore_loss", self.explore_loss, 1e-3, 100),
                 _number("random_openings", self.random_openings, 0, 1),
                 _whole("random_plies", self.random_plies, 1),
                 _number("drawn_starts", self.drawn_starts, 0, 1),

@@ -11,6 +11,7 @@ that, since it ties the schedule to the clock.
 """
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -201,6 +202,7 @@ class Trainer:
             random_openings=stage.random_openings,
             random_plies=stage.random_plies,
             expected=_between(stage.expected, share),
+            loss_scale=math.inf if stage.explore_loss is None else stage.explore_loss,
             drawn_starts=stage.drawn_starts,
             luck_adjusted=stage.luck_adjusted,
             # The round is played by the weights of two rounds before.

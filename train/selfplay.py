@@ -1,5 +1,6 @@
 """Rounds of self-play: games played by compiled code in worker threads, and their targets."""
 
+import math
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
@@ -48,6 +49,7 @@ class RoundPlan:
     random_plies: int
     expected: float
     luck_adjusted: bool = False
+    loss_scale: float = math.inf
     drawn_starts: float = 0.0
     sorter_keep: int = 0
     """Plays of a roll that the net values where luck is adjusted; 0 = all, without a sorter."""
@@ -111,6 +113,7 @@ def play_chunk(
             starts,
             are_openings,
             plan.explore,
+            plan.loss_scale,
             plan.random_openings,
             plan.random_plies,
             work,
@@ -176,6 +179,7 @@ def _play_exact_chunk(
             starts,
             are_openings,
             plan.explore,
+            plan.loss_scale,
             plan.random_openings,
             plan.random_plies,
             flipped,

@@ -8,6 +8,7 @@ import numpy as np
 
 from agent.kernels.replies import best_replies
 from agent.kernels.tree import mean_of_rolls
+from agent.kernels.value import MOVER_SIDE, children_probs
 from engine.compiled import kernel
 from engine.dice_stream import next_below, next_die, next_uniform
 from engine.play_codes import apply_code
@@ -16,6 +17,7 @@ from train.kernels.selfplay import (
     EXPLORED,
     GREEDY,
     MAX_PLIES,
+    explored_play,
     flip_in_place,
     has_won,
     value_of_pass,
@@ -33,6 +35,7 @@ def play_exact_games(
     starts,
     are_openings,
     explore,
+    loss_scale,
     random_openings,
     random_plies,
     flipped,
@@ -95,9 +98,24 @@ def play_exact_games(
             if explore > 0 and next_uniform(states, game) < explore:
                 n = find_codes(w, high, low, scratch)
                 if n > 1:
-                    chosen = scratch[1, next_below(states, game, n)]
-                    explored = chosen != code
-                    code = chosen
+                    children_probs(
+                        nets.contact,
+                        nets.race,
+                        w,
+                        scratch[1],
+                        n,
+                        high,
+                        low,
+                        nets.weights,
+                        MOVER_SIDE,
+                        work,
+                    )
+                    best = 0
+                    while scratch[1, best] != code:
+                        best += 1
+                    draw = next_uniform(states, game)
+                    code = scratch[1, explored_play(work.equity, n, best, loss_scale, draw)]
+                    explored = True
             apply_code(w, code, high, low)
             if explored:
                 flags[row] = EXPLORED

@@ -17,6 +17,7 @@ __all__ = [
     "GREEDY",
     "MAX_PLIES",
     "expected_values",
+    "explored_play",
     "flip_in_place",
     "has_won",
     "play_games",
@@ -59,6 +60,28 @@ def value_of_pass(contact, race, w, flipped, work):
 
 
 @kernel
+def explored_play(equity, n, best, loss_scale, draw):
+    """Number of a play besides the best one of n, for a draw in 0..1.
+
+    equity: of each play, for the mover; loss_scale: a play that loses so much against the best one
+    has 1/e of the chance of one that loses nothing; inf = all alike.
+    """
+    total = 0.0
+    for i in range(n):
+        if i != best:
+            total += np.exp((equity[i] - equity[best]) / loss_scale)
+    draw *= total
+    chosen = best
+    for i in range(n):
+        if i != best:
+            chosen = i
+            draw -= np.exp((equity[i] - equity[best]) / loss_scale)
+            if draw < 0:
+                break
+    return chosen
+
+
+@kernel
 def play_games(
     contact,
     race,
@@ -67,6 +90,7 @@ def play_games(
     starts,
     are_openings,
     explore,
+    loss_scale,
     random_openings,
     random_plies,
     work,
@@ -80,8 +104,8 @@ def play_games(
 
     states: `(G, 4)` dice streams; starts: `(G, 26)` int8, boards that the games begin with, seen by
     the side on roll; are_openings: `(G,)` bool, whether the first roll is no doublet; explore:
-    chance of a random play at any ply; random_openings: share of games that open with 1 to
-    random_plies random plies.
+    chance at any ply of a play other than the best, drawn as `explored_play` does; random_openings:
+    share of games that open with 1 to random_plies random plies.
     boards: `(N, 26)` int8, values: `(N, 5)` float32, flags: `(N,)` uint8 are filled from
     ends[first_game - 1] on; ends[g] is the first row after game g. Returns the next game to play.
     """
@@ -129,10 +153,9 @@ def play_games(
                 values[row, k] = work.probs[best, k]
             flags[row] = GREEDY
             if explore > 0 and next_uniform(states, game) < explore and n > 1:
-                chosen = next_below(states, game, n)
-                if chosen != best:
-                    flags[row] = EXPLORED
-                    best = chosen
+                draw = next_uniform(states, game)
+                best = explored_play(work.equity, n, best, loss_scale, draw)
+                flags[row] = EXPLORED
             row += 1
             if n > 0:
                 apply_code(w, codes[best], high, low)
