@@ -381,6 +381,7 @@ def test_the_run_is_saved_every_so_often(tmp_path: Path, monkeypatch: pytest.Mon
     assert run.SAVE_EVERY_S <= 60
     saved: list[int] = []
     monkeypatch.setattr(run, "SAVE_EVERY_S", 0.0)
+    monkeypatch.setattr(run, "SAVE_SHARE", 1e9)
     work = begin(tmp_path, watch=Look())
     work.run()
     work.close()

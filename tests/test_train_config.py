@@ -41,10 +41,13 @@ def test_presets_load(name: str) -> None:
 
 
 def test_presets_grow() -> None:
-    games = [load_config(name).games for name in PRESETS]
-    assert games == sorted(games)
-    shapes = {load_config(name).net for name in PRESETS}
-    assert len(shapes) == 1, "a longer run may begin from a shorter one's net"
+    smoke, short, strong = (load_config(name) for name in PRESETS)
+    assert smoke.games < short.games
+    assert smoke.net == short.net, "a longer run may begin from a shorter one's net"
+    # Games without luck cost ten times as much.
+    adjusted = sum(stage.games for stage in strong.stage if stage.luck_adjusted)
+    assert strong.games + 9 * adjusted > 4 * short.games
+    assert strong.net.contact.width > short.net.contact.width
 
 
 def test_the_command_knows_the_presets() -> None:
@@ -140,7 +143,7 @@ def test_refused(assignment: str, message: str) -> None:
 
 
 def test_unknown_preset() -> None:
-    with pytest.raises(ConfigError, match="unknown preset 'quick'; known: smoke, short, long"):
+    with pytest.raises(ConfigError, match="unknown preset 'quick'; known: smoke, short, strong"):
         load_config("quick")
 
 

@@ -27,7 +27,7 @@ __all__ = [
     "set_value",
 ]
 
-PRESETS: Final = ("smoke", "short", "long")
+PRESETS: Final = ("smoke", "short", "strong")
 """Names of the presets that come with nardi."""
 
 _CHUNK_GAMES: Final = 25  # games played by one call of the compiled loop

@@ -1,7 +1,7 @@
 """A whole run in its folder: trains, checks, saves, stops and goes on.
 
 The folder always holds a state from which the run goes on to the very weights that it would have
-had without a stop; what is lost by a crash is the work since the last save, at most a minute of it.
+had without a stop; what is lost by a crash is the work since the last save, a minute or two of it.
 """
 
 import contextlib
@@ -29,6 +29,9 @@ __all__ = ["SAVE_EVERY_S", "Measure", "PlayMatch", "Run", "Watch", "first_net", 
 
 SAVE_EVERY_S: Final = 30.0
 """Seconds of work after which the run is saved, at the end of the round."""
+
+SAVE_SHARE: Final = 0.02
+"""Share of the time that saving may take where the window of a generation makes the state large."""
 
 _SALT_NET: Final = 1 << 42  # spawn key of the first weights, beyond those of games and shuffles
 
@@ -105,6 +108,7 @@ class Run:
         self._should_stop = should_stop
         self._saved_games: int | None = None
         self._last_save = time.monotonic()
+        self._save_took = 0.0
         self._metrics = Metrics(folder.metrics, folder.events, log_lengths)
 
     @classmethod
@@ -210,7 +214,7 @@ class Run:
             return False
         if self._check_is_due():
             self._check()
-        if time.monotonic() - self._last_save >= SAVE_EVERY_S:
+        if time.monotonic() - self._last_save >= max(SAVE_EVERY_S, self._save_took / SAVE_SHARE):
             self.save()
         return True
 
@@ -261,6 +265,7 @@ class Run:
 
         Raises CheckpointError, the old state intact.
         """
+        begin = time.monotonic()
         try:
             net = self.trainer.net(self._facts())
             save_net(self.folder.last, net)
@@ -283,6 +288,7 @@ class Run:
             raise CheckpointError(f"{error}. {self._last_good()}") from None
         self._saved_games = self.games
         self._last_save = time.monotonic()
+        self._save_took = self._last_save - begin
 
     def _last_good(self) -> str:
         if self._saved_games is None:

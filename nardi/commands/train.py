@@ -31,7 +31,7 @@ CHECK_TURNS: Final = 500
 """Turns after which a game of a match counts as 0: an untrained net can go on nearly for ever."""
 
 _RUNS: Final = Path("runs")
-_PRESETS: Final = ("smoke", "short", "long")  # as `train.config`, which takes too long to import
+_PRESETS: Final = ("smoke", "short", "strong")  # as `train.config`, which takes too long to import
 _FIXED: Final = ("preset", "config", "set", "out", "from", "seed")
 _STOPPING: Final = (
     "\nnardi train: stopping after this round; once more to stop at once and lose what came after"
@@ -56,8 +56,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--preset",
         choices=_PRESETS,
-        help="settings to begin with: smoke takes less than a minute, short about 20, long many"
-        " hours; default: short",
+        help="settings to begin with: smoke takes less than a minute, short about 20, strong"
+        " some hours; default: short",
     )
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="TOML file of settings that differ from those"
