@@ -12,9 +12,17 @@ import pytest
 
 from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
 from engine.errors import ConfigError
-from tests.tiny_runs import StopAfter, assert_same, begin, complete, go_on, weights
+from tests.tiny_runs import (
+    StopAfter,
+    assert_same,
+    begin,
+    complete,
+    go_on,
+    made_up_match,
+    weights,
+)
 from train import loop
-from train.config import LearnConfig, SelfPlayConfig, StageConfig, TrainConfig
+from train.config import CheckConfig, LearnConfig, SelfPlayConfig, StageConfig, TrainConfig
 from train.loop import Progress, Trainer
 from train.selfplay import Round, RoundPlan, play_round
 
@@ -215,6 +223,15 @@ def test_a_stopped_run_goes_on_to_the_same_weights(
         assert complete(run)
         assert_same(weights(run.trainer.net()), weights(whole.trainer.net()))
         assert run.trainer.state.games == 40
+
+
+def test_every_settled_net_is_checked_and_none_in_between(tmp_path: Path) -> None:
+    checks = CheckConfig(first_games=1, growth=100, games=4, opponents=("random", "pubeval"))
+    config = dataclasses.replace(CONFIG, checks=checks)
+    played: list[int] = []
+    run = begin(tmp_path, config, play_match=made_up_match([0.0, 0.1, 0.2, 0.3], played))
+    assert complete(run)
+    assert [check.games for check in run.record.checks] == [0, 20, 40, 50]
 
 
 def test_when_time_is_over_a_generation_that_is_played_is_dropped(

@@ -212,7 +212,7 @@ class Run:
         self.watch.round_done(progress)
         if self._should_stop():
             return False
-        if self._check_is_due():
+        if self._check_is_due(new_net=progress.cycle is not None):
             self._check()
         if time.monotonic() - self._last_save >= max(SAVE_EVERY_S, self._save_took / SAVE_SHARE):
             self.save()
@@ -224,11 +224,14 @@ class Run:
         checks = self.record.checks
         return self._play_match is not None and (not checks or checks[-1].games < self.games)
 
-    def _check_is_due(self) -> bool:
+    def _check_is_due(self, *, new_net: bool = False) -> bool:
+        """new_net: whether a generation is learned from; its settled net is always checked."""
         checks, settings = self.record.checks, self.record.config.checks
         # Of a generation only the net that it settles in is worth a match.
         if not self._lacks_check() or not self.trainer.settled:
             return False
+        if new_net:
+            return True
         due = max(settings.first_games, checks[-1].games * settings.growth) if checks else 0
         return self.games >= due
 
