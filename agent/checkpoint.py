@@ -20,7 +20,16 @@ from engine.atomic_file import write_atomically
 from engine.errors import CheckpointError, ConfigError
 from engine.features import EXPERT_INPUTS
 
-__all__ = ["FORMAT", "default_net_path", "load_net", "load_sorter", "read_facts", "save_net"]
+__all__ = [
+    "FORMAT",
+    "RELEASED",
+    "default_net_path",
+    "load_net",
+    "load_sorter",
+    "net_path",
+    "read_facts",
+    "save_net",
+]
 
 FORMAT: Final = 1
 """Number of the file format; a higher one is refused, a lower one would be upgraded."""
@@ -29,6 +38,8 @@ _KEY: Final = "nardi"
 _PARTS: Final = ("contact", "race")
 _DEFAULT_NAME: Final = "nardi.safetensors"
 _SORTER_NAME: Final = "fast.safetensors"
+RELEASED: Final = ("nardi", "fast")
+"""Names of the nets that come with nardi; each may stand for its file."""
 _VARIANT: Final = "short"
 _KNOWN_FEATURES: Final = ("raw-v1", "pairs-v1", *(name for name in EXPERT_INPUTS if name != "none"))
 
@@ -48,6 +59,13 @@ def load_sorter() -> ValueNet | None:
     """The small net that ships with nardi to sort plays in a search; None if there is none."""
     path = Path(str(files("checkpoints").joinpath(_SORTER_NAME)))
     return load_net(path) if path.is_file() else None
+
+
+def net_path(path: Path) -> Path:
+    """The file that a path names, or the name of a released net if there is no such file."""
+    if str(path) in RELEASED and not path.exists():
+        return Path(str(files("checkpoints").joinpath(f"{path}.safetensors")))
+    return path
 
 
 def save_net(path: Path, net: ValueNet) -> None:
@@ -73,8 +91,12 @@ def save_net(path: Path, net: ValueNet) -> None:
 
 
 def _open(path: Path) -> Any:
+    path = net_path(path)
     if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "does not exist"
+        what = "is a folder, not a file"
+        if not path.is_dir():
+            ours = " or ".join(RELEASED)
+            what = f"does not exist; accepted: a file, or {ours}, which come with nardi"
         raise CheckpointError(f"net '{path}' {what}")
     try:
         return safe_open(path, framework="numpy")

@@ -84,11 +84,12 @@ def net_of_bot(bot: str) -> dict[str, Any] | None:
 
     None for bots that have no net of ours.
     """
-    from agent.checkpoint import default_net_path, load_net
+    from agent.checkpoint import default_net_path, load_net, net_path
 
     kind = bot.partition("@")[0] if not bot.startswith("net:") else bot
     if kind.startswith("net:"):
         path = Path(re.sub(r"@\d+$", "", kind.removeprefix("net:"), flags=re.ASCII))
+        path = net_path(path)
     elif kind == "net":
         path = default_net_path()
     else:

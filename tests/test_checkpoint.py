@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 
 from agent import checkpoint
-from agent.checkpoint import FORMAT, default_net_path, load_net, read_facts, save_net
+from agent.checkpoint import (
+    FORMAT,
+    RELEASED,
+    default_net_path,
+    load_net,
+    load_sorter,
+    net_path,
+    read_facts,
+    save_net,
+)
 from agent.net import DEFAULT_CONFIG, ValueNet, ValueNetConfig, new_value_net
 from engine.errors import CheckpointError
 from tests.nets import CONFIGS, SMALL, all_arrays, random_net, small_net_file
@@ -330,3 +339,20 @@ def test_an_installation_without_a_net(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "_DEFAULT_NAME", "none.safetensors")
     with pytest.raises(CheckpointError, match=r"'none\.safetensors'.*nardi train"):
         default_net_path()
+
+
+def test_released_nets_go_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in RELEASED:
+        path = net_path(Path(name))
+        assert path.name == f"{name}.safetensors"
+        assert load_net(Path(name)).checksum() == load_net(path).checksum()
+    assert load_net(Path("nardi")).checksum() == load_net(default_net_path()).checksum()
+    sorter = load_sorter()
+    assert sorter is not None
+    assert load_net(Path("fast")).checksum() == sorter.checksum()
+    with pytest.raises(CheckpointError, match="'slow' does not exist; accepted: a file, or nardi"):
+        load_net(Path("slow"))
+    # A file of that name goes before.
+    save_net(tmp_path / "fast", load_net(Path("nardi")))
+    assert load_net(Path("fast")).checksum() == load_net(Path("nardi")).checksum()

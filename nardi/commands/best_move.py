@@ -32,7 +32,11 @@ _NO_DICE = (
 def add_net(parser: argparse.ArgumentParser) -> None:
     """Add --net, which all commands that answer with a net share."""
     parser.add_argument(
-        "--net", type=Path, metavar="FILE", help="the net to ask; default: the one nardi brings"
+        "--net",
+        type=Path,
+        metavar="FILE",
+        help="the net to ask: a file, or fast, a small one for weak machines; default: the one that"
+        " nardi brings",
     )
 
 

@@ -20,18 +20,18 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         type=Path,
         nargs="?",
         metavar="FILE",
-        help="a .safetensors file; default: the net that nardi brings",
+        help="a .safetensors file, or nardi or fast, which come with it; default: nardi",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    from agent.checkpoint import default_net_path, load_net
+    from agent.checkpoint import default_net_path, load_net, net_path
     from nardi.documents import json_line
     from nardi.net_facts import net_file_document, net_file_text
 
-    path = default_net_path() if args.file is None else args.file
+    path = default_net_path() if args.file is None else net_path(args.file)
     net = load_net(path)
     document = net_file_document(path, net)
     print(json_line(document) if args.json else net_file_text(document, net))
