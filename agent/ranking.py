@@ -20,6 +20,7 @@ __all__ = [
     "plays_like_international",
     "rank_plays",
     "scored",
+    "scoring_weights",
 ]
 
 _PLAY_SWITCHES: Final = ("game", "hit_and_hide", "hit_then_bear_off", "scoring")
@@ -52,6 +53,16 @@ def check_scoring(rules: Rules) -> None:
             f"scoring={rules.scoring} has four kinds of win, which the five probabilities of a net"
             f" cannot tell apart; accepted: {', '.join(_SCORINGS)}"
         )
+
+
+def scoring_weights(rules: Rules) -> NDArray[np.float32]:
+    """Weights `(2, 6)` of `agent.kernels.value` in cubeless play under the scoring of the rules.
+
+    Raises ConfigError as `check_scoring` does.
+    """
+    check_scoring(rules)
+    third = 0 if rules.scoring == "oin_mars_12" else 1
+    return np.array([[2, 1, third, -1, -third, -1]] * 2, dtype=np.float32)
 
 
 def plays_like_international(rules: Rules) -> bool:

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from agent.evaluator import Evaluator, cubeless_equity, swap_sides
 from agent.kernels.value import new_work
 from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
+from agent.ranking import scoring_weights
 from engine.board import flip
 from engine.dice import ROLL_WEIGHTS, ROLLS
-from engine.moves import legal_afterstates_batch
+from engine.moves import bans, legal_afterstates_batch
 from engine.play_codes import MAX_PLAYS
+from engine.rules import INTERNATIONAL
 from engine.scoring import result_factors
 from engine.short_moves import new_scratch
 from tests.strategies import constructed_board, mixed_boards
@@ -198,6 +200,8 @@ def expected_by_kernel(net: ValueNet, boards: Boards, chosen: list[int] | None =
         net.race,
         boards,
         np.array(range(len(boards)) if chosen is None else chosen, dtype=np.int64),
+        scoring_weights(INTERNATIONAL),
+        *bans(INTERNATIONAL),
         new_work(net.contact, net.race, MAX_PLAYS),
         new_scratch(),
         targets,

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from agent.evaluator import Evaluator, cubeless_equity, swap_sides
 from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
+from agent.ranking import scored
 from engine.board import START, flip, opp_pip_count, pip_count
 from engine.dice import ROLLS
 from engine.moves import legal_afterstates, legal_afterstates_batch
+from engine.rules import CAUCASIAN, Rules
 from engine.scoring import result, result_factors
 from train.kernels.selfplay import MAX_PLIES, explored_play
 from train.selfplay import Round, RoundPlan, play_round
@@ -267,6 +269,52 @@ def test_exploring_by_loss_takes_better_plays_than_at_random() -> None:
         return float(np.mean(losses))
 
     assert 0 < mean_loss(0.02) < 0.7 * mean_loss(np.inf)
+
+
+# --- house rules ---
+
+
+def follow_under(rules: Rules, game: Round) -> NDArray[np.bool_]:
+    """Whether some legal play under the rules leads from each board to the next."""
+    before, after = game.boards[:-1], flip(game.boards[1:])
+    found = np.zeros(len(before), dtype=np.bool_)
+    for roll in ROLLS:
+        plays, offsets = legal_afterstates_batch(before, np.tile(roll, (len(before), 1)), rules)
+        wanted = np.repeat(after, np.diff(offsets), axis=0)
+        found |= np.logical_or.reduceat((plays == wanted).all(axis=1), offsets[:-1])
+    return found
+
+
+@pytest.mark.parametrize("luck_adjusted", [False, True], ids=["sampled", "luck-adjusted"])
+def test_games_keep_to_the_bans_of_the_rules(luck_adjusted: bool) -> None:
+    changes: dict[str, Any] = {"luck_adjusted": luck_adjusted, "explore": 0.2, "games": 25}
+    broken = 0
+    for game in rounds(keen_net(), **changes):
+        broken += int((~follow_under(CAUCASIAN, game)).sum())
+    assert broken > 0  # under other rules
+    for game in rounds(keen_net(), **changes, rules=CAUCASIAN):
+        assert follow_under(CAUCASIAN, game).all()
+
+
+def test_plays_are_chosen_by_what_wins_count() -> None:
+    net = keen_net(9)  # this test's alone
+    net.contact.b3[:, 2] += 3  # backgammons all over
+    short = rounds(net, games=20, rules=Rules(scoring="oin_mars_12"))
+    evaluator = Evaluator(net)
+    differ = 0
+    for game in short:
+        for board, following in zip(game.boards[:-1][::10], game.boards[1:][::10], strict=True):
+            worth = []
+            for roll in ROLLS:
+                plays = legal_afterstates(board, roll.tolist())
+                probs = evaluator.probabilities(flip(plays))
+                equity = -scored(probs, Rules(scoring="oin_mars_12"))[1]
+                taken = (plays == flip(following)).all(axis=1)
+                if taken.any():
+                    worth.append(equity[taken].max() >= equity.max() - 1e-5)
+                    differ += int(cubeless_equity(probs).argmin() != equity.argmax())
+            assert any(worth)
+    assert differ > 0
 
 
 # --- random openings ---

@@ -10,8 +10,10 @@ from agent.bot import load_bot
 from agent.checkpoint import default_net_path, load_net, read_facts
 from agent.evaluator import Evaluator, cubeless_equity
 from agent.kernels.value import new_work
+from agent.ranking import scoring_weights
 from engine.board import START, has_contact
 from engine.play_codes import MAX_PLAYS
+from engine.rules import INTERNATIONAL
 from engine.short_moves import new_scratch
 from eval.duel import play_duel
 from train.kernels.selfplay import expected_values
@@ -91,9 +93,10 @@ def test_no_jump_where_contact_ends() -> None:
         some = boards[rows]
         means = np.zeros((len(some), 5), dtype=np.float32)
         work = new_work(net.contact, net.race, MAX_PLAYS)
-        expected_values(
-            net.contact, net.race, some, np.arange(len(some)), work, new_scratch(), means
-        )
+        weights = scoring_weights(INTERNATIONAL)
+        rows = np.arange(len(some))
+        scratch = new_scratch()
+        expected_values(net.contact, net.race, some, rows, weights, False, 0, work, scratch, means)
         values = cubeless_equity(Evaluator(net).probabilities(some))
         errors[name] = values - cubeless_equity(means)
     assert len(border) > 150

@@ -153,6 +153,18 @@ def test_the_settings_of_a_run_make_another(tiny: list[str], tmp_path: Path) -> 
     assert (tmp_path / "b" / "config.toml").read_text() == settings.read_text()
 
 
+def test_house_rules_are_learned_and_told(tiny: list[str], tmp_path: Path) -> None:
+    seed = ["--seed", "3"]
+    assert run(*tiny, *seed, "--out", tmp_path / "a", "--rules", "caucasian") == DONE
+    facts = read_facts(tmp_path / "a" / "last.safetensors")
+    assert (facts["variant"], facts["rules"]) == ("short", "caucasian")
+    assert "--rules caucasian" in facts["command"]
+    assert run(*tiny, *seed, "--out", tmp_path / "b") == DONE
+    assert read_facts(tmp_path / "b" / "last.safetensors")["rules"] == "international"
+    one, two = net_weights(tmp_path / "a"), net_weights(tmp_path / "b")
+    assert any((one[name] != two[name]).any() for name in one)
+
+
 def test_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(*tiny, "--games", "30") == DONE
@@ -283,6 +295,7 @@ def test_more_games(tiny: list[str], tmp_path: Path, capsys: Capture) -> None:
         ["--set", "learn.batch=5"],
         ["--out", "x"],
         ["--from", "x"],
+        ["--rules", "caucasian"],
         ["--seed", "1"],
     ],
     ids=lambda words: str(words[0]),

@@ -104,7 +104,7 @@ def test_text_of_presets_is_read_again() -> None:
     [
         (
             "lern.batch=5",
-            "unknown setting 'lern'; known: seed, net, selfplay, learn, stage, checks",
+            "unknown setting 'lern'; known: seed, rules, net, selfplay, learn, stage, checks",
         ),
         ("learn.bach=5", "unknown setting 'learn.bach'; known: batch, pair_rate"),
         ("net.contact.units=5", "unknown setting 'net.contact.units'; known: width"),
@@ -117,6 +117,9 @@ def test_text_of_presets_is_read_again() -> None:
         ("learn=5", "learn: a table of settings is needed, not '5'"),
         ("stage=5", "stage: a list is needed, not '5'"),
         ("stage=[]", "there is no stage"),
+        ("rules=checkers", "unknown rules 'checkers'; accepted: international, caucasian, arena"),
+        ("rules=end_rule=last_chance_draw", "games with end_rule=last_chance_draw are not learned"),
+        ("rules=scoring=mars_homemars_koks_1234", "has four kinds of win, which the five"),
         ("learn.batch=0", "learn: batch is '0'; a whole number from 1 up fits"),
         ("learn.batch=true", "batch is 'True'; a whole number"),
         ("learn.batch=many", "batch is 'many'; a whole number"),

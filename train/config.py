@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from agent.net import NetConfig, ValueNetConfig
+from agent.ranking import check_scoring
 from engine.errors import ConfigError
+from engine.rules import Rules, parse_rules
 
 __all__ = [
     "PRESETS",
@@ -243,6 +245,9 @@ class TrainConfig:
 
     seed: int = 1
     """Root of all randomness of the run."""
+    rules: str = "international"
+    """Rules that the games are played by, as `engine.rules.parse_rules` reads them: the plays that
+    they allow, and what they score. Cube, match and draws are not learned."""
     net: ValueNetConfig = field(default_factory=ValueNetConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
     learn: LearnConfig = field(default_factory=LearnConfig)
@@ -257,6 +262,18 @@ class TrainConfig:
                 None if self.stage else "there is no stage; at least one is needed",
             ],
         )
+        rules = parse_rules(self.rules)
+        check_scoring(rules)
+        if rules.end_rule != "no_draw":
+            raise ConfigError(
+                f"rules '{self.rules}': games with end_rule={rules.end_rule} are not learned;"
+                " accepted: end_rule=no_draw"
+            )
+
+    @property
+    def play_rules(self) -> Rules:
+        """The rules as switches."""
+        return parse_rules(self.rules)
 
     @property
     def games(self) -> int:

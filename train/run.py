@@ -306,6 +306,8 @@ class Run:
         state, record = self.trainer.state, self.record
         facts: dict[str, Any] = {
             **record.origin,
+            "variant": record.config.play_rules.game,
+            "rules": str(record.config.play_rules),
             "train": record.config.as_dict(),
             "games": state.games,
             "positions": state.positions,

@@ -14,10 +14,12 @@ from agent.kernels.replies import Nets
 from agent.kernels.tree import new_room
 from agent.kernels.value import new_work
 from agent.net import ValueNet
+from agent.ranking import scoring_weights
 from engine.bearoff.tables import load_tables
 from engine.dice_stream import game_states
+from engine.moves import bans
 from engine.play_codes import MAX_PLAYS
-from engine.rules import INTERNATIONAL
+from engine.rules import INTERNATIONAL, Rules
 from engine.short_moves import new_scratch
 from engine.variant import variant_of
 from train.kernels.exact import adjusted_returns, play_exact_games
@@ -51,6 +53,8 @@ class RoundPlan:
     luck_adjusted: bool = False
     loss_scale: float = math.inf
     drawn_starts: float = 0.0
+    rules: Rules = INTERNATIONAL
+    """What plays are legal and what wins count; luck-free and sampled games alike."""
     sorter_keep: int = 0
     """Plays of a roll that the net values where luck is adjusted; 0 = all, without a sorter."""
 
@@ -96,6 +100,7 @@ def play_chunk(
         return _play_exact_chunk(net, plan, first_game, n_games, sorter)
     states = game_states(plan.seed, first_game, n_games)
     starts, are_openings = _starts(plan, first_game, n_games)
+    weights, forbidden = scoring_weights(plan.rules), bans(plan.rules)
     work = new_work(net.contact, net.race, MAX_PLAYS)
     scratch = new_scratch()
     n_rows = n_games * _PLIES_EXPECTED + MAX_PLIES
@@ -112,6 +117,8 @@ def play_chunk(
             done,
             starts,
             are_openings,
+            weights,
+            *forbidden,
             plan.explore,
             plan.loss_scale,
             plan.random_openings,
@@ -137,7 +144,9 @@ def play_chunk(
         sequence = np.random.SeedSequence(plan.seed, spawn_key=(_SALT_EXPECTED + first_game,))
         draws = np.random.Generator(np.random.PCG64(sequence)).random(n)
         chosen = np.flatnonzero(draws < plan.expected)
-        expected_values(net.contact, net.race, boards, chosen, work, scratch, targets)
+        expected_values(
+            net.contact, net.race, boards, chosen, weights, *forbidden, work, scratch, targets
+        )
     return Round(boards, targets, n_games)
 
 
@@ -146,6 +155,7 @@ def _play_exact_chunk(
 ) -> Round:
     """The same with every position backed up over all rolls, and luck taken out of the returns."""
     small = sorter or net
+    ban_hide, bear_off_ban = bans(plan.rules)
     room = new_room(
         net.contact, net.race, small.contact, small.race, load_tables(), _NO_CACHE_BYTES, 5
     )
@@ -156,10 +166,10 @@ def _play_exact_chunk(
         small_race=small.race,
         keep=plan.sorter_keep,
         window=_SORTER_WINDOW,
-        weights=np.array([[2, 1, 1, -1, -1, -1]] * 2, dtype=np.float32),
+        weights=scoring_weights(plan.rules),
         two_sided=0,
-        ban_hide=False,
-        bear_off_ban=False,
+        ban_hide=ban_hide,
+        bear_off_ban=bear_off_ban,
         generation=1,
         table=NO_CUBE,
         exact_cube=False,
@@ -201,7 +211,7 @@ def _starts(
     plan: RoundPlan, first_game: int, n_games: int
 ) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     """Boards that games begin with, keyed by the games' numbers, and which are the opening."""
-    starts = np.repeat(variant_of(INTERNATIONAL).start[None], n_games, axis=0)
+    starts = np.repeat(variant_of(plan.rules).start[None], n_games, axis=0)
     are_openings = np.ones(n_games, dtype=np.bool_)
     if plan.drawn_starts > 0:
         for i in range(n_games):

@@ -32,7 +32,7 @@ CHECK_TURNS: Final = 500
 
 _RUNS: Final = Path("runs")
 _PRESETS: Final = ("smoke", "short", "strong")  # as `train.config`, which takes too long to import
-_FIXED: Final = ("preset", "config", "set", "out", "from", "seed")
+_FIXED: Final = ("preset", "config", "set", "out", "from", "rules", "seed")
 _STOPPING: Final = (
     "\nnardi train: stopping after this round; once more to stop at once and lose what came after"
     " the last checkpoint"
@@ -84,6 +84,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         type=float,
         metavar="M",
         help="minutes to train; weights then depend on the speed of the machine",
+    )
+    parser.add_argument(
+        "--rules",
+        metavar="RULES",
+        help="house rules to learn under, such as caucasian or scoring=oin_mars_12 (docs/rules.md)",
     )
     parser.add_argument("--seed", type=int, metavar="S", help="default: one is drawn, and told")
     parser.add_argument(
@@ -170,6 +175,8 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
         args.set or (),
         net=None if parent is None else parent.config,
     )
+    if args.rules is not None:
+        values["rules"] = args.rules
     drawn = args.seed is None and "seed" not in values
     if args.seed is not None or drawn:
         values["seed"] = secrets.randbits(32) if drawn else args.seed
@@ -229,7 +236,7 @@ def _check_shape(config: "TrainConfig", parent: "ValueNet", path: Path) -> None:
 def _command(args: argparse.Namespace, seed: int) -> str:
     """The command line that gives this run again, a drawn seed included."""
     words = ["nardi", "train"]
-    for name in ("preset", "config", "from", "games", "minutes", "device"):
+    for name in ("preset", "config", "from", "rules", "games", "minutes", "device"):
         value = getattr(args, name)
         if value is not None:
             words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
@@ -356,6 +363,7 @@ class _Session:
         from train.stopping import StoppedError
 
         games = self.run.record.config.checks.games
+        rules = self.run.record.config.play_rules
 
         def show(so_far: Progress) -> None:
             if self.stop.wanted:
@@ -363,10 +371,11 @@ class _Session:
             self.view.match_going(opponent, so_far.n_games, games)
 
         duel = play_duel(
-            NetBot("net", Evaluator(net)),
-            load_player(opponent),
+            NetBot("net", Evaluator(net), rules),
+            load_player(opponent, rules),
             games,
             CHECK_SEED,
+            rules,
             most_turns=CHECK_TURNS,
             on_progress=show,
         )

@@ -6,13 +6,12 @@ that is thrown is one of the 21, so its play costs nothing more.
 
 import numpy as np
 
-from agent.kernels.replies import best_replies
+from agent.kernels.replies import best_replies, find_plays
 from agent.kernels.tree import mean_of_rolls
 from agent.kernels.value import MOVER_SIDE, children_probs
 from engine.compiled import kernel
 from engine.dice_stream import next_below, next_die, next_uniform
 from engine.play_codes import apply_code
-from engine.short_moves import find_codes
 from train.kernels.selfplay import (
     EXPLORED,
     GREEDY,
@@ -77,8 +76,8 @@ def play_exact_games(
             if high < low:
                 high, low = low, high
             if ply < opening:
-                n = find_codes(w, high, low, scratch)
-                if n > 0:
+                n = find_plays(w, high, low, nets.ban_hide, nets.bear_off_ban, scratch)
+                if scratch[1, 0] != 0:
                     code = scratch[1, next_below(states, game, n)]
                     apply_code(w, code, high, low)
                     if has_won(w):
@@ -96,7 +95,7 @@ def play_exact_games(
             flags[row] = GREEDY
             explored = False
             if explore > 0 and next_uniform(states, game) < explore:
-                n = find_codes(w, high, low, scratch)
+                n = find_plays(w, high, low, nets.ban_hide, nets.bear_off_ban, scratch)
                 if n > 1:
                     children_probs(
                         nets.contact,

@@ -6,11 +6,11 @@ best afterstate, seen by the side on roll *there*. A random opening is not recor
 
 import numpy as np
 
-from agent.kernels.value import MOVER_SIDE, boards_probs, children_probs, money_weights
+from agent.kernels.replies import find_plays
+from agent.kernels.value import MOVER_SIDE, boards_probs, children_probs
 from engine.compiled import inlined_kernel, kernel
 from engine.dice_stream import next_below, next_die, next_uniform
 from engine.play_codes import apply_code
-from engine.short_moves import find_codes
 
 __all__ = [
     "EXPLORED",
@@ -89,6 +89,9 @@ def play_games(
     first_game,
     starts,
     are_openings,
+    weights,
+    ban_hide,
+    bear_off_ban,
     explore,
     loss_scale,
     random_openings,
@@ -103,15 +106,16 @@ def play_games(
     """Play games from number `first_game` of this call on, as many as surely fit the buffers.
 
     states: `(G, 4)` dice streams; starts: `(G, 26)` int8, boards that the games begin with, seen by
-    the side on roll; are_openings: `(G,)` bool, whether the first roll is no doublet; explore:
-    chance at any ply of a play other than the best, drawn as `explored_play` does; random_openings:
-    share of games that open with 1 to random_plies random plies.
+    the side on roll; are_openings: `(G,)` bool, whether the first roll is no doublet; weights: of
+    `agent.kernels.value`, by which plays are chosen; ban_hide, bear_off_ban: bans on plays as in
+    `engine.house_moves`; explore: chance at any ply of a play other than the best, drawn as
+    `explored_play` does; random_openings: share of games that open with 1 to random_plies random
+    plies.
     boards: `(N, 26)` int8, values: `(N, 5)` float32, flags: `(N,)` uint8 are filled from
     ends[first_game - 1] on; ends[g] is the first row after game g. Returns the next game to play.
     """
     w = np.empty(26, dtype=np.int64)
     flipped = np.empty((1, 26), dtype=np.int64)
-    weights = money_weights()
     codes = scratch[1]
     row = ends[first_game - 1] if first_game > 0 else 0
     game = first_game
@@ -131,7 +135,9 @@ def play_games(
             first_ply = False
             if high < low:
                 high, low = low, high
-            n = find_codes(w, high, low, scratch)
+            n = find_plays(w, high, low, ban_hide, bear_off_ban, scratch)
+            if codes[0] == 0:
+                n = 0
             if ply < opening:
                 if n > 0:
                     code = codes[next_below(states, game, n)]
@@ -168,7 +174,9 @@ def play_games(
 
 
 @kernel
-def expected_values(contact, race, boards, chosen, work, scratch, targets):
+def expected_values(
+    contact, race, boards, chosen, weights, ban_hide, bear_off_ban, work, scratch, targets
+):
     """Targets of chosen rows: the mean over all 36 rolls of the best afterstate's value.
 
     boards: `(N, 26)` int8; chosen: row numbers; targets: `(N, 5)` float32, rows chosen are written,
@@ -176,7 +184,6 @@ def expected_values(contact, race, boards, chosen, work, scratch, targets):
     """
     w = np.empty(26, dtype=np.int64)
     flipped = np.empty((1, 26), dtype=np.int64)
-    weights = money_weights()
     codes = scratch[1]
     for i in range(len(chosen)):
         row = chosen[i]
@@ -190,9 +197,9 @@ def expected_values(contact, race, boards, chosen, work, scratch, targets):
         for high in range(1, 7):
             for low in range(1, high + 1):
                 weight = 1.0 if high == low else 2.0
-                n = find_codes(w, high, low, scratch)
+                n = find_plays(w, high, low, ban_hide, bear_off_ban, scratch)
                 best = 0
-                if n > 0:
+                if codes[0] != 0:
                     best = children_probs(
                         contact, race, w, codes, n, high, low, weights, MOVER_SIDE, work
                     )
