@@ -17,6 +17,7 @@ from engine.variant import variant_of
 __all__ = [
     "RankedPlay",
     "check_scoring",
+    "plays_alike",
     "plays_like_international",
     "rank_plays",
     "scored",
@@ -65,10 +66,15 @@ def scoring_weights(rules: Rules) -> NDArray[np.float32]:
     return np.array([[2, 1, third, -1, -third, -1]] * 2, dtype=np.float32)
 
 
+def plays_alike(one: Rules, other: Rules) -> bool:
+    """Whether cubeless plays are the same, and worth the same, under both rules."""
+    # What else the rules say bears on the cube and on the match.
+    return all(getattr(one, name) == getattr(other, name) for name in _PLAY_SWITCHES)
+
+
 def plays_like_international(rules: Rules) -> bool:
     """Whether cubeless plays are the same, and worth the same, as under international rules."""
-    # What else the rules say bears on the cube and on the match.
-    return all(getattr(rules, name) == getattr(INTERNATIONAL, name) for name in _PLAY_SWITCHES)
+    return plays_alike(rules, INTERNATIONAL)
 
 
 def scored(probs: ArrayLike, rules: Rules) -> tuple[FloatArray, FloatArray]:

@@ -5,25 +5,65 @@ is left out or shown as it is.
 """
 
 import json
+import sys
 import textwrap
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agent.net import NetConfig, ValueNet
+    from engine.rules import Rules
 
-__all__ = ["net_document", "net_file_document", "net_file_text", "net_lines"]
+__all__ = [
+    "learned_rules",
+    "net_document",
+    "net_file_document",
+    "net_file_text",
+    "net_lines",
+    "warn_of_rules",
+]
 
 _SHOWN_FIRST = ("games", "seed", "parent", "commit", "dirty", "command", "versions", "strength")
 _SHOWN_OTHERWISE = ("format", "variant", "features", "net")
 _WIDTH = 80
 
 
-def net_document(name: str, net: "ValueNet") -> dict[str, Any]:
-    """The `net` object of the answering commands: which net it was; documented in docs/json.md."""
+def net_document(name: str, net: "ValueNet", rules: "Rules") -> dict[str, Any]:
+    """The `net` object of the answering commands: which net it was; documented in docs/json.md.
+
+    rules: those it answers under. Warns on stderr, once, if it has learned under others.
+    """
     facts = net.facts
-    return {"name": name, **{key: facts.get(key) for key in ("games", "commit", "strength")}}
+    learned = learned_rules(facts)
+    warn_of_rules(name, learned, rules)
+    told = {key: facts.get(key) for key in ("games", "commit", "strength")}
+    return {"name": name, "rules": str(learned), **told}
+
+
+def learned_rules(facts: Mapping[str, Any]) -> "Rules":
+    """The rules that a net has learned under; nets that do not tell are of the international."""
+    from engine.errors import ConfigError
+    from engine.rules import INTERNATIONAL, parse_rules
+
+    try:
+        return parse_rules(str(facts.get("rules", INTERNATIONAL)))
+    except ConfigError:  # of a later version
+        return INTERNATIONAL
+
+
+@cache
+def warn_of_rules(name: str, learned: "Rules", rules: "Rules") -> None:
+    """Warn on stderr, once, of a net that has learned under other rules than it is to play by."""
+    from agent.ranking import plays_alike
+
+    if not plays_alike(learned, rules):
+        print(
+            f"nardi: warning: net '{name}' has learned under the rules '{learned}'; under '{rules}'"
+            " its values and plays may be off",
+            file=sys.stderr,
+        )
 
 
 def net_lines(document: Mapping[str, Any]) -> list[str]:

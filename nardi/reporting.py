@@ -85,10 +85,11 @@ def net_of_bot(bot: str) -> dict[str, Any] | None:
     None for bots that have no net of ours.
     """
     from agent.checkpoint import default_net_path, load_net, net_path
+    from nardi.net_facts import learned_rules
 
     kind = bot.partition("@")[0] if not bot.startswith("net:") else bot
     if kind.startswith("net:"):
-        path = Path(re.sub(r"@\d+$", "", kind.removeprefix("net:"), flags=re.ASCII))
+        path = Path(re.sub(r"@[\d.]+s?$", "", kind.removeprefix("net:"), flags=re.ASCII))
         path = net_path(path)
     elif kind == "net":
         path = default_net_path()
@@ -98,5 +99,6 @@ def net_of_bot(bot: str) -> dict[str, Any] | None:
     return {
         "file": path.name if kind == "net" else str(path),
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "rules": str(learned_rules(known)),
         **{key: known.get(key) for key in ("games", "seed", "commit", "strength")},
     }

@@ -65,6 +65,7 @@ def test_json(net: str, capsys: Capture) -> None:
     assert document["rules"] == INTERNATIONAL.as_dict()
     assert document["net"] == {
         "name": f"net:{net}",
+        "rules": "international",
         "games": 12_000,
         "commit": "0123abc",
         "strength": {"pubeval": {"ppg": -0.25, "stderr_ppg": 0.02, "games": 1000}},

@@ -35,6 +35,7 @@ def test_json(net: str, capsys: Capture) -> None:
     assert document["position"]["board"] == START.tolist()
     assert document["net"] == {
         "name": f"net:{net}",
+        "rules": "international",
         "games": 5,
         "commit": None,
         "strength": None,

@@ -4,14 +4,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agent import checkpoint
-from agent.checkpoint import load_net
+from agent.checkpoint import load_net, save_net
+from engine.rules import INTERNATIONAL
 from nardi.cli import DONE, FAILED
-from nardi.net_facts import net_document, net_lines
+from nardi.net_facts import net_document, net_lines, warn_of_rules
 from tests.command_line import Capture, run
-from tests.nets import SMALL, all_arrays, small_net_file
+from tests.nets import SMALL, all_arrays, random_net, small_net_file
 
 FACTS: dict[str, Any] = {
     "games": 400_000,
@@ -127,7 +129,7 @@ def test_strength_in_any_form_is_shown(
     facts = told(capsys.readouterr().out)
     assert facts["strength"] == text
     assert facts["games"] == "many"
-    line = " ".join(net_lines(net_document("net", load_net(path))))
+    line = " ".join(net_lines(net_document("net", load_net(path), INTERNATIONAL)))
     expected = text if strength else "strength not told"
     assert line == f"answered by net, many games trained, {expected}"
 
@@ -161,3 +163,30 @@ def test_refusals(content: bytes | None, message: str, tmp_path: Path, capsys: C
         assert captured.err.startswith("nardi net: error: ")
         assert message in captured.err
         assert str(path) in captured.err
+
+
+def test_one_warning_where_a_net_has_learned_under_other_rules(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn_of_rules.cache_clear()
+    path = tmp_path / "own.safetensors"
+    save_net(path, random_net(SMALL, np.random.default_rng(1), {"rules": "caucasian"}))
+    ask = ["best-move", "--dice", "31", "--net", str(path)]
+    duel = ["benchmark", f"net:{path}", "random", "--games", "4", "--seed", "1"]
+    for words in (
+        [*ask, "start", "--rules", "caucasian"],
+        # What bears on the cube alone is not learned.
+        [*ask, "start", "--rules", "caucasian,jacoby=true"],
+        [*duel, "--rules", "caucasian"],
+    ):
+        assert run(*words) == 0
+        assert "warning" not in capsys.readouterr().err
+    for words in ([*ask, "start"], [*ask, "start", "--rules", "arena"], duel):
+        warn_of_rules.cache_clear()
+        assert run(*words) == 0
+        err = capsys.readouterr().err
+        assert err.count("has learned under the rules 'caucasian'; under '") == 1
+    assert run(*ask, "start") == 0  # told once is enough
+    assert "warning" not in capsys.readouterr().err
+    assert run(*ask, "start", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["net"]["rules"] == "caucasian"

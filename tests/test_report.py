@@ -87,6 +87,8 @@ def test_facts_of_nets() -> None:
     named = net_of_bot(f"net:{path}@0")
     assert named is not None
     assert named["sha256"] == shipped["sha256"]
+    for depth in ("@2", "@0.5s", "@3s"):
+        assert net_of_bot(f"net:{path}{depth}") == named
     assert net_of_bot("pubeval") is None
 
 

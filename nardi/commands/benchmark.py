@@ -330,11 +330,17 @@ def _words(args: argparse.Namespace, games: int, seed: int) -> list[str]:
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """Arguments of `play_duel` and `play_league`; "luck" is a function of two bots."""
     from engine.errors import ConfigError
+    from engine.rules import parse_rules
     from eval.luck import why_no_luck
+    from nardi.net_facts import warn_of_rules
+    from nardi.reporting import net_of_bot
 
     if args.luck_net is not None and args.luck is False:
         raise ConfigError("--luck-net does not go with --no-luck")
     rules, cube = _rules(args)
+    for bot in args.bots:
+        if (net := net_of_bot(bot)) is not None:
+            warn_of_rules(bot, parse_rules(net["rules"]), rules)
     games = _MATCHES if cube and rules.match_to is not None else _GAMES
     wanted = True if args.luck_net is not None else args.luck
     if wanted is None and (reason := why_no_luck(rules)):

@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
             "position": position_document(position),
             "dice": None if position.dice is None else list(position.dice),
             "rules": rules.as_dict(),
-            "net": net_document(evaluator.name, evaluator.net),
+            "net": net_document(evaluator.name, evaluator.net, rules),
             "met": met.name if situation.is_match else None,
             "filter": looks.filter.name,
             "time_per_move_s": looks.seconds,

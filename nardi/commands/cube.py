@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         rules, conflicts = position_rules(position, INTERNATIONAL, switches)
         situation = Situation.of_position(position, rules)
         answers = position.offer == "double"
-        net = net_document(evaluator.name, evaluator.net)
+        net = net_document(evaluator.name, evaluator.net, rules)
         document: dict[str, Any] = {
             "position": position_document(position),
             "rules": rules.as_dict(),

@@ -53,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
         position = parse_position(text)
         if not position.board.any():
             raise PositionError("the board is empty: without checkers there is nothing to win")
-        net = net_document(evaluator.name, evaluator.net)
+        rules, _ = position_rules(position, INTERNATIONAL, {})
+        net = net_document(evaluator.name, evaluator.net, rules)
         document: dict[str, Any] = {"position": position_document(position), "net": net}
         lines = [board_text(position), situation_text(position), ""]
         if document["position"]["phase"] == "over":
@@ -71,7 +72,6 @@ def run(args: argparse.Namespace) -> int:
             lines += [probs_table(document["probs"]), ""]
             lines.append(f"equity {result:+.3f}, the result of the game")
             return Answer(document, "\n".join(lines), _notes(position))
-        rules, _ = position_rules(position, INTERNATIONAL, {})
         situation = Situation.of_position(position, rules)
         with compiling_is_told():
             value = searcher.evaluate(position.board, ply, situation, met)

@@ -166,7 +166,7 @@ def run(args: argparse.Namespace) -> int:
             "rules": rules.as_dict(),
             "cube": args.cube,
             "met": met.name if situation is not None and situation.is_match else None,
-            "net": net_document(evaluator.name, evaluator.net),
+            "net": net_document(evaluator.name, evaluator.net, rules),
             "ply": settings.ply,
             "truncate_plies": settings.truncate,
             "luck": settings.luck,
