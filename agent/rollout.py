@@ -33,9 +33,9 @@ from engine.bearoff.lookup import covers, cubeless, fits_rules
 from engine.board import NUM_CHECKERS, Board, borne_off, opp_borne_off
 from engine.dice_stream import game_states
 from engine.errors import ConfigError
-from engine.moves import bans, check_running
+from engine.moves import check_running
 from engine.rules import INTERNATIONAL, Rules
-from engine.variant import SHORT, variant_of
+from engine.variant import SHORT, bans, variant_of
 
 __all__ = [
     "DEFAULT_TRIALS",

@@ -37,9 +37,9 @@ from agent.situation import Situation
 from engine.board import NUM_CHECKERS, START, Board, IntArray, borne_off, opp_borne_off
 from engine.dice import check_roll
 from engine.errors import ConfigError
-from engine.moves import bans, check_batch, check_running, legal_plays
+from engine.moves import check_batch, check_running, legal_plays
 from engine.rules import INTERNATIONAL, Rules
-from engine.variant import variant_of
+from engine.variant import bans, variant_of
 
 __all__ = [
     "DEFAULT_CACHE_BYTES",

@@ -33,14 +33,15 @@ from engine.actions import (
     Throw,
     other_player,
 )
-from engine.board import NUM_CHECKERS, Board, borne_off, validate
+from engine.board import NUM_CHECKERS, Board, borne_off
 from engine.dice import check_roll
 from engine.errors import ConfigError, IllegalActionError, IllegalPlayError, PositionError
 from engine.moves import legal_afterstates, play_steps
 from engine.results import GameResult, beaver_declined, drawn, played_out, refused, resigned
 from engine.rules import INTERNATIONAL, Rules
 from engine.scoring import KINDS, cube_in_use, next_stake
-from engine.variant import variant_of
+from engine.turn_context import TurnContext
+from engine.variant import check_board, variant_of
 
 __all__ = ["GameState"]
 
@@ -75,6 +76,9 @@ class GameState:
     """Automatic doubles made so far."""
     crawford: bool = False
     """Whether this is the Crawford game of a match: nobody may double."""
+    context: TurnContext | None = None
+    """What the plays of this turn depend on beyond the board; None where nothing does (short
+    nardi), or where it is not known (`at`) and the board has to tell."""
     last_throw: bool = False
     """Whether the other player has finished and the one on roll has his last chance of a draw."""
     result: GameResult | None = None
@@ -100,18 +104,20 @@ class GameState:
         cube_owner: Player | None = None,
         cube_offered: bool | None = None,
         crawford: bool = False,
+        context: TurnContext | None = None,
     ) -> "GameState":
         """A game that goes on from any position, before or after the throw.
 
         board: seen by the player on roll. starter: needed for `end_rule=last_chance_draw` only.
-        cube_offered: None = a double was offered if somebody owns the cube.
+        cube_offered: None = a double was offered if somebody owns the cube. context: of the turn
+        in long nardi; None = as the board tells.
         Raises PositionError for a board or dice that cannot occur or a finished game, ConfigError
         for a cube that the rules do not know or a missing starter.
         """
         for name, value in (("on_roll", on_roll), ("starter", starter), ("cube_owner", cube_owner)):
             if value not in ((0, 1) if name == "on_roll" else (0, 1, None)):
                 raise ConfigError(f"{name} is '{value}'; the two players are 0 and 1")
-        checked = validate(board)
+        checked = check_board(board, rules)
         if NUM_CHECKERS in (borne_off(checked), borne_off(variant_of(rules).flip(checked))):
             raise PositionError("the game is over: a side has borne off all its checkers")
         if cube_value < 1 or (rules.cube_cap is not None and cube_value > rules.cube_cap):
@@ -125,7 +131,7 @@ class GameState:
                 " (progression=geometric)"
             )
         if not cube_in_use(rules) and (cube_owner is not None or cube_value > 1):
-            raise ConfigError(f"cube value '{cube_value}' in a game without a cube (cube=false)")
+            raise ConfigError(f"cube value '{cube_value}' in {_without_cube(rules)}")
         if rules.end_rule == "last_chance_draw" and starter is None:
             raise ConfigError("end_rule=last_chance_draw needs to know who moved first (starter)")
         state = cls.start(rules, crawford=crawford)
@@ -137,6 +143,7 @@ class GameState:
             cube_value=int(cube_value),
             cube_owner=cube_owner,
             cube_offered=cube_owner is not None if cube_offered is None else cube_offered,
+            context=context if variant_of(rules).has_turn_context else None,
         )
 
     # --- what can be done ---
@@ -199,7 +206,7 @@ class GameState:
         """
         if self.phase != "play" or self.dice is None:
             raise IllegalActionError(f"there is nothing to play: {EXPECTED[self.phase]}")
-        rows = legal_afterstates(self._playing_board(), self.dice, self.rules)
+        rows = legal_afterstates(self._playing_board(), self.dice, self.rules, self.context)
         return self._without_lent_checker(rows)
 
     def apply(self, action: Action) -> "GameState":
@@ -253,9 +260,16 @@ class GameState:
         if dice[0] == dice[1]:
             return self._tie()
         starter: Player = 0 if dice[0] > dice[1] else 1
-        # The starter's own die comes first; he plays both numbers and does not throw again.
+        # The starter's own die comes first. As a rule he plays both numbers.
         roll = dice if starter == 0 else (dice[1], dice[0])
-        return self._with(on_roll=starter, starter=starter, dice=roll)
+        variant = variant_of(self.rules)
+        throws_again = variant.starter_throws_again and not self.rules.opening_dice_played
+        return self._with(
+            on_roll=starter,
+            starter=starter,
+            dice=None if throws_again else roll,
+            context=TurnContext(first_turn=True) if variant.has_turn_context else None,
+        )
 
     def _tie(self) -> "GameState":
         limit = self.rules.auto_doubles
@@ -274,7 +288,7 @@ class GameState:
         except (TypeError, ValueError):
             raise IllegalActionError(f"'{steps}' is not a sequence of (from, to) pairs") from None
         try:
-            after = play_steps(self._playing_board(), self.dice, order, self.rules)
+            after = play_steps(self._playing_board(), self.dice, order, self.rules, self.context)
         except IllegalPlayError as error:
             raise IllegalActionError(str(error)) from error
         return self._without_lent_checker(after)
@@ -294,9 +308,9 @@ class GameState:
         """The board to look for plays on: in a last throw the other side has no checkers left.
 
         One of them is then lent to its bar, where it is in nobody's way, since plays exist only
-        in a running game.
+        in a running game; a game without a bar does without.
         """
-        if not self.last_throw:
+        if not self.last_throw or not variant_of(self.rules).has_bar:
             return self.board
         board = self.board.copy()
         board[0] = 1
@@ -334,14 +348,23 @@ class GameState:
             dice=None,
             turns_played=turns,
             last_throw=bool(finished),
+            context=self._next_context(),
         )
+
+    def _next_context(self) -> TurnContext | None:
+        context = self.context
+        if context is None:
+            return None
+        if context.first_turn and context.player == "first":
+            return TurnContext(first_turn=True, player="second", opponent_first_roll=self.dice)
+        return TurnContext()
 
     # --- cube ---
 
     def _why_no_offer(self) -> str | None:
         rules = self.rules
         if not cube_in_use(rules):
-            return "the game is played without a cube (cube=false)"
+            return f"this is {_without_cube(rules)}"
         if self.crawford:
             return "nobody may double in the Crawford game"
         if self.last_throw:
@@ -425,6 +448,12 @@ def _checked_roll(dice: Sequence[int]) -> Roll:
         return check_roll(dice)
     except PositionError as error:
         raise IllegalActionError(str(error)) from error
+
+
+def _without_cube(rules: Rules) -> str:
+    if not variant_of(rules).has_cube:
+        return f"{rules.game} nardi, which is played without a doubling cube"
+    return "a game without a cube (cube=false)"
 
 
 def _frozen(board: Board) -> Board:

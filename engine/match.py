@@ -14,6 +14,7 @@ from engine.dice import game_generator, roll_dice
 from engine.errors import ConfigError, IllegalActionError
 from engine.game import GameState
 from engine.rules import INTERNATIONAL, Rules
+from engine.variant import variant_of
 
 __all__ = ["Decide", "MatchState", "Watch", "play_game", "play_match"]
 
@@ -133,6 +134,8 @@ class MatchState:
 def _is_crawford(rules: Rules, score: tuple[int, int], crawford_played: bool) -> bool:
     """The first game in which exactly one side is one point away is the Crawford game."""
     if rules.match_to is None or not rules.crawford or crawford_played:
+        return False
+    if not variant_of(rules).has_cube:
         return False
     one_away = [points == rules.match_to - 1 for points in score]
     return one_away[0] != one_away[1]

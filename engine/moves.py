@@ -9,35 +9,33 @@ finishes with one die is illegal (it can differ only where the longer one hits o
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import index
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.batch_moves import first_fault, first_unsound
 from engine.board import (
+    BAR,
     NUM_CHECKERS,
     NUM_SLOTS,
+    OFF,
     Board,
     IntArray,
     borne_off,
     opp_borne_off,
-    validate,
 )
 from engine.dice import check_roll
 from engine.errors import IllegalPlayError, PositionError
-from engine.house_moves import BAN_HITTER, BAN_HOME_HIT
+from engine.long_board import HEAD
 from engine.play_codes import code_num_steps, code_source, code_step_die
 from engine.rules import INTERNATIONAL, Rules
 from engine.turn import Step, playable_orders, step_fault
-from engine.variant import variant_of
+from engine.turn_context import TurnContext
+from engine.variant import Contexts, check_board, variant_of
 
 __all__ = [
     "Steps",
-    "TurnContext",
-    "bans",
     "legal_afterstates",
     "legal_afterstates_batch",
     "legal_plays",
@@ -48,32 +46,25 @@ Steps = tuple[Step, ...]
 """Steps of one play in playing order: (from, to), 25 = bar, 0 = off; empty for a forced pass."""
 
 _ROWS_EXPECTED = 24  # afterstates a position to make room for at first; the mean is 19
-_BEAR_OFF_BANS = {"allow": 0, "ban_hitter": BAN_HITTER, "ban_home_hit": BAN_HOME_HIT}
 
 
-@dataclass(frozen=True, kw_only=True)
-class TurnContext:
-    """What a turn needs to know beyond the board; short nardi ignores it."""
+def check_running(board: ArrayLike, rules: Rules = INTERNATIONAL) -> Board:
+    """A checked board of a running game.
 
-    first_turn: bool = False
-    """Whether this is the mover's first turn of the game."""
-    player: Literal["first", "second"] = "first"
-    """Whether the mover moves first or second in the game."""
-    opponent_first_roll: tuple[int, int] | None = None
-    """The first roll of the player who moved first, for the second player's first turn."""
-
-
-def bans(rules: Rules) -> tuple[bool, int]:
-    """The two bans as the kernels take them: of hit and hide, and of bearing off after a hit."""
-    return rules.hit_and_hide == "ban", _BEAR_OFF_BANS[rules.hit_then_bear_off]
-
-
-def check_running(board: ArrayLike) -> Board:
-    b = validate(board)
+    In a game without a bar, where `end_rule=last_chance_draw` gives a last throw, the opponent may
+    have borne off everything.
+    """
+    b = check_board(board, rules)
     for side, off in (("mover", borne_off(b)), ("opponent", opp_borne_off(b))):
-        if off == NUM_CHECKERS:
+        if off == NUM_CHECKERS and not (side == "opponent" and _has_last_throws(rules)):
             raise PositionError(f"the game is over: the {side} has borne off all {NUM_CHECKERS}")
     return b
+
+
+def _has_last_throws(rules: Rules) -> bool:
+    """Whether boards on which the opponent has finished are played; with a bar he is lent a checker
+    there (`engine.game`)."""
+    return rules.end_rule == "last_chance_draw" and not variant_of(rules).has_bar
 
 
 def legal_afterstates(
@@ -84,8 +75,9 @@ def legal_afterstates(
 ) -> Board:
     """Boards after each distinct legal play, `(N, 26)` int8, N >= 1, seen by the mover.
 
-    board: `(26,)` integers seen by the mover; roll: two faces; context: ignored in short nardi.
-    Raises PositionError for a board or roll that cannot occur and for a finished game.
+    board: `(26,)` integers seen by the mover; roll: two faces; context: what long nardi needs to
+    know of the turn, None = as the board tells. Raises PositionError for a board or roll that
+    cannot occur and for a finished game.
     """
     return legal_plays(board, roll, rules, context)[0]
 
@@ -100,9 +92,9 @@ def legal_plays(
 
     The steps stand in a legal playing order, which matters under house rules; a forced pass is ().
     """
-    b = check_running(board)
+    b = check_running(board, rules)
     die_a, die_b = check_roll(roll)
-    afterstates, codes = variant_of(rules).plays_of_one(b, die_a, die_b, *bans(rules))
+    afterstates, codes = variant_of(rules).plays_of_one(b, die_a, die_b, rules, context)
     if len(afterstates) == 0:
         return b[np.newaxis, :], [()]
     high, low = max(die_a, die_b), min(die_a, die_b)
@@ -120,16 +112,18 @@ def _steps_of_code(code: int, high: int, low: int) -> Steps:
 
 
 def legal_afterstates_batch(
-    boards: ArrayLike, rolls: ArrayLike, rules: Rules = INTERNATIONAL
+    boards: ArrayLike,
+    rolls: ArrayLike,
+    rules: Rules = INTERNATIONAL,
+    contexts: Contexts = None,
 ) -> tuple[Board, IntArray]:
     """Afterstates of many positions: `(M, 26)` int8 and offsets `(B + 1,)` int64.
 
-    boards: `(B, 26)` integers, each seen by its mover; rolls: `(B, 2)` faces. Position i owns rows
-    offsets[i] to offsets[i + 1], the same that `legal_afterstates` gives for it. Raises
-    PositionError that names the first row at fault.
+    boards: `(B, 26)` integers, each seen by its mover; rolls: `(B, 2)` faces; contexts: one for
+    each position. Position i owns rows offsets[i] to offsets[i + 1], the same that
+    `legal_afterstates` gives for it. Raises PositionError that names the first row at fault.
     """
-    many, faces = check_batch(boards, rolls)
-    ban_hide, bear_off_ban = bans(rules)
+    many, faces = check_batch(boards, rolls, rules)
     plays_of_many = variant_of(rules).plays_of_many
     # Allocated here and not in compiled code: numpy asks for huge pages, and fresh small ones took
     # a third of the time.
@@ -137,7 +131,7 @@ def legal_afterstates_batch(
     offsets = np.zeros(len(many) + 1, dtype=np.int64)
     done = 0
     while done < len(many):
-        done, room = plays_of_many(many, faces, ban_hide, bear_off_ban, done, rows, offsets)
+        done, room = plays_of_many(many, faces, rules, contexts, done, rows, offsets)
         if done < len(many):
             longer = np.empty((len(rows) + len(rows) // 2 + room, NUM_SLOTS), dtype=np.int8)
             longer[: offsets[done]] = rows[: offsets[done]]
@@ -145,7 +139,10 @@ def legal_afterstates_batch(
     return rows[: offsets[-1]], offsets
 
 
-def check_batch(boards: ArrayLike, rolls: ArrayLike) -> tuple[Board, NDArray[np.int8]]:
+def check_batch(
+    boards: ArrayLike, rolls: ArrayLike, rules: Rules = INTERNATIONAL
+) -> tuple[Board, NDArray[np.int8]]:
+    """Boards of running games and rolls as compiled code takes them."""
     try:
         many = np.asarray(boards)
         faces = np.asarray(rolls)
@@ -160,17 +157,26 @@ def check_batch(boards: ArrayLike, rolls: ArrayLike) -> tuple[Board, NDArray[np.
             f"rolls must be ({len(many)}, 2) whole numbers, not {faces.shape} {faces.dtype}"
         )
     wrong = first_fault(many, faces)
+    if wrong < 0 and not variant_of(rules).has_bar:
+        on_bars = many[:, [OFF, BAR]].any(axis=1)
+        wrong = int(np.argmax(on_bars)) if on_bars.any() else -1
     if wrong >= 0:
-        try:
-            check_running(many[wrong])
-            check_roll(faces[wrong])
-        except PositionError as error:
-            raise PositionError(f"row {wrong}: {error}") from None
+        _check_one_by_one(many, faces, rules)
     # Writable: for read-only arrays numba would compile everything once more.
     return np.require(many, np.int8, ["C", "W"]), np.require(faces, np.int8, ["C", "W"])
 
 
-def check_boards(boards: ArrayLike) -> Board:
+def _check_one_by_one(many: NDArray[np.integer], faces: NDArray[np.integer], rules: Rules) -> None:
+    """Raise PositionError for the first row at fault; there may be none, see `check_running`."""
+    for row in range(len(many)):
+        try:
+            check_running(many[row], rules)
+            check_roll(faces[row])
+        except PositionError as error:
+            raise PositionError(f"row {row}: {error}") from None
+
+
+def check_boards(boards: ArrayLike, rules: Rules = INTERNATIONAL) -> Board:
     """`(B, 26)` boards, finished ones too, with counts that can occur, as compiled code takes them.
 
     Raises PositionError for wrong shapes and for the first row at fault.
@@ -186,7 +192,7 @@ def check_boards(boards: ArrayLike) -> Board:
         wrong = int(np.argmax((b8 != b).any(axis=1)))
     if wrong >= 0:
         try:
-            validate(b[wrong])
+            check_board(b[wrong], rules)
         except PositionError as error:
             raise PositionError(f"row {wrong}: {error}") from None
     return b8
@@ -215,13 +221,14 @@ def play_steps(
     IllegalPlayError with the reason if a step cannot be played at its place, or the turn is not
     complete.
     """
-    b = check_running(board)
+    b = check_running(board, rules)
     faces = check_roll(roll)
     order = _check_steps(steps)
     afterstates, plays = legal_plays(b, faces, rules, context)
-    played = playable_orders(b, faces, order, rules)
+    n_heads = max(1, *(sum(source == HEAD for source, _ in steps) for steps in plays))
+    played = playable_orders(b, faces, order, rules, n_heads)
     if not played:
-        raise IllegalPlayError(step_fault(b, faces, order, rules))
+        raise IllegalPlayError(step_fault(b, faces, order, rules, n_heads))
     after = played[0]
     finished = borne_off(after) == NUM_CHECKERS
     n_dice = len(plays[0])

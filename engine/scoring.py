@@ -10,10 +10,10 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.board import BAR, NUM_CHECKERS, Board, IntArray, borne_off, has_contact, validate
+from engine.board import BAR, NUM_CHECKERS, Board, IntArray, borne_off
 from engine.errors import PositionError
 from engine.rules import INTERNATIONAL, Rules
-from engine.variant import variant_of
+from engine.variant import check_board, variant_of
 
 __all__ = [
     "KINDS",
@@ -70,6 +70,11 @@ _KOKS = WinKind(
 _KOKS_OF_FOUR = WinKind(
     "koks", "backgammon", "the loser has borne off no checker and has one on the bar"
 )
+_KOKS_OF_LONG = WinKind(
+    "koks",
+    "backgammon",
+    "the loser has borne off no checker and has one in his starting quarter",
+)
 
 KINDS: Final[dict[str, tuple[WinKind, ...]]] = {
     "oin_mars_koks_123": (_OIN, _MARS, _KOKS),
@@ -90,6 +95,11 @@ class WinResult:
     `counted_factor`)."""
 
 
+def _kind(factor: int, rules: Rules) -> WinKind:
+    kind = KINDS[rules.scoring][factor - 1]
+    return _KOKS_OF_LONG if kind is _KOKS_OF_FOUR and rules.game == "long" else kind
+
+
 # --- finished boards ---
 
 
@@ -98,7 +108,7 @@ def result(board: ArrayLike, rules: Rules = INTERNATIONAL) -> WinResult:
 
     Raises PositionError if the board is not valid or the game is not over.
     """
-    checked = validate(board)
+    checked = check_board(board, rules)
     factor = int(result_factors(checked, rules))
     if factor == 0:
         raise PositionError(
@@ -108,7 +118,7 @@ def result(board: ArrayLike, rules: Rules = INTERNATIONAL) -> WinResult:
         )
     return WinResult(
         winner="mover" if factor > 0 else "opponent",
-        kind=KINDS[rules.scoring][abs(factor) - 1],
+        kind=_kind(abs(factor), rules),
         factor=abs(factor),
     )
 
@@ -164,14 +174,14 @@ def can_lose_backgammon(boards: ArrayLike, rules: Rules = INTERNATIONAL) -> Bool
     """Whether the owner may lose the highest kind of win, koks; `(...)` bool.
 
     He may while nothing is borne off and a checker of his can be caught behind: one stands where
-    koks is counted, or the sides have not passed each other, so that one can still be hit. False
-    throughout in a scoring scheme without koks. On a finished board that he has lost it says
-    whether he did; on one he has won it is False.
+    koks is counted, or in short nardi the sides have not passed each other, so that one can still
+    be hit. False throughout in a scoring scheme without koks. On a finished board that he has lost
+    it says whether he did; on one he has won it is False.
     """
     own = np.asarray(boards, dtype=np.int8)
     if rules.scoring == "oin_mars_12":
         return np.zeros(own.shape[:-1], dtype=np.bool_)
-    caught = (own[..., BAR] > 0) | has_contact(own)
+    caught = variant_of(rules).can_be_caught(own)
     if rules.scoring == "oin_mars_koks_123":
         caught |= _in_opp_home(own)
     return can_lose_gammon(own) & caught

@@ -1,9 +1,12 @@
-"""One turn of short nardi step by step, in plain Python: which orders of steps can be played, and
-why one cannot. The compiled generators list plays; this judges a play somebody brings."""
+"""One turn step by step, in plain Python: which orders of steps can be played, and why one cannot.
+
+The compiled generators list plays; this judges a play somebody brings.
+"""
 
 from collections.abc import Sequence
 
 from engine.board import BAR, OFF, Board
+from engine.long_board import HEAD, forms_block
 from engine.rules import Rules
 
 __all__ = ["Step", "playable_orders", "step_fault"]
@@ -18,6 +21,11 @@ _HOME_END = 6
 class _Turn:
     """State in the middle of a turn: board, dice left, and what hitters do on each point."""
 
+    closed_by = 2
+    """Opposing checkers that close a point."""
+    end_fault = "a checker that hit would end the turn safe on one of its own side's points"
+    """Why a turn that `may_end` refuses cannot be."""
+
     def __init__(self, board: Sequence[int], dice: list[int], rules: Rules) -> None:
         self.board = list(board)
         self.dice = dice
@@ -26,7 +34,7 @@ class _Turn:
         self.home_hit = False
 
     def copy(self) -> "_Turn":
-        other = _Turn(self.board, list(self.dice), self.rules)
+        other = type(self)(self.board, list(self.dice), self.rules)
         other.kinds = [list(kinds) for kinds in self.kinds]
         other.home_hit = self.home_hit
         return other
@@ -45,7 +53,7 @@ class _Turn:
             return "a checker is on the bar and must enter first"
         if target >= source:
             return "checkers move from higher to lower points"
-        if target > OFF and self.board[target] < -1:
+        if target > OFF and self.board[target] <= -self.closed_by:
             return f"point {target} is closed"
         if target == OFF and self.rear() > _HOME_END:
             return "not all checkers are home"
@@ -95,18 +103,65 @@ class _Turn:
             turn.kinds[target][kind] += 1
         return turn
 
-    def hides(self) -> bool:
-        return any(kinds[_HIDING] > 0 for kinds in self.kinds)
+    def may_end(self) -> bool:
+        return all(kinds[_HIDING] == 0 for kinds in self.kinds)
+
+
+class _LongTurn(_Turn):
+    """State in the middle of a turn of long nardi, where nobody is hit."""
+
+    closed_by = 1
+    end_fault = "the turn would end with a forbidden block of six points in a row"
+    n_heads = 1
+    """Checkers that may still leave the head."""
+
+    def copy(self) -> "_LongTurn":
+        other = _LongTurn(self.board, list(self.dice), self.rules)
+        other.n_heads = self.n_heads
+        return other
+
+    def fault(self, step: Step) -> str | None:
+        if (fault := super().fault(step)) is not None:
+            return fault
+        if step[0] == HEAD and self.n_heads == 0:
+            return "no other checker may leave the head in this turn"
+        if self.rules.block_check == "step":
+            after = self.after(step, self.dice_for(step)[0], _PLAIN)
+            if forms_block(after.board, self.rules):
+                return (
+                    "six points in a row are forbidden"
+                    if self.rules.block_rule == "always"
+                    else "six points in a row, which no opposing checker has passed, are forbidden"
+                )
+        return None
+
+    def after(self, step: Step, die: int, kind: int) -> "_LongTurn":
+        turn = super().after(step, die, kind)
+        assert isinstance(turn, _LongTurn)
+        turn.n_heads -= step[0] == HEAD
+        return turn
+
+    def may_end(self) -> bool:
+        return self.rules.block_check == "step" or not forms_block(self.board, self.rules)
 
 
 def _dice(roll: Sequence[int]) -> list[int]:
     return [roll[0]] * 4 if roll[0] == roll[1] else list(roll)
 
 
+def _start(board: Board, roll: Sequence[int], rules: Rules, n_heads: int) -> _Turn:
+    counts = [int(n) for n in board]
+    if rules.game == "short":
+        return _Turn(counts, _dice(roll), rules)
+    turn = _LongTurn(counts, _dice(roll), rules)
+    turn.n_heads = n_heads
+    return turn
+
+
 def _continuations(
-    board: Board, roll: Sequence[int], steps: Sequence[Step], rules: Rules
+    board: Board, roll: Sequence[int], steps: Sequence[Step], rules: Rules, n_heads: int
 ) -> list[_Turn]:
-    turns = [_Turn([int(n) for n in board], _dice(roll), rules)]
+    turns = [_start(board, roll, rules, n_heads)]
     for step in steps:
         turns = [
             turn.after(step, die, kind)
@@ -119,13 +174,15 @@ def _continuations(
 
 
 def playable_orders(
-    board: Board, roll: Sequence[int], steps: Sequence[Step], rules: Rules
+    board: Board, roll: Sequence[int], steps: Sequence[Step], rules: Rules, n_heads: int = 1
 ) -> list[Board]:
     """Boards after the steps in this order, one per way to read them; empty if none can be played.
 
-    Does not ask whether the turn is complete. board: `(26,)` int8 seen by the mover.
+    Does not ask whether the turn is complete. board: `(26,)` int8 seen by the mover; n_heads:
+    checkers that may leave the head in long nardi.
     """
-    ends = [turn for turn in _continuations(board, roll, steps, rules) if not turn.hides()]
+    turns = _continuations(board, roll, steps, rules, n_heads)
+    ends = [turn for turn in turns if turn.may_end()] if steps else turns
     boards = []
     for turn in ends:
         after = board.copy()
@@ -134,13 +191,15 @@ def playable_orders(
     return boards
 
 
-def step_fault(board: Board, roll: Sequence[int], steps: Sequence[Step], rules: Rules) -> str:
+def step_fault(
+    board: Board, roll: Sequence[int], steps: Sequence[Step], rules: Rules, n_heads: int = 1
+) -> str:
     """Why the steps cannot be played in this order, in words."""
     for i, step in enumerate(steps):
-        turns = _continuations(board, roll, steps[:i], rules)
+        turns = _continuations(board, roll, steps[:i], rules, n_heads)
         faults = [fault for turn in turns if (fault := turn.fault(step)) is not None]
         if len(faults) == len(turns):
             names = {BAR: "bar", OFF: "off"}
             source, target = (names.get(point, point) for point in step)
             return f"step {i + 1}, {source}/{target}: {faults[0]}"
-    return "a checker that hit would end the turn safe on one of its own side's points"
+    return _start(board, roll, rules, n_heads).end_fault

@@ -25,11 +25,10 @@ from agent.pubeval import pubeval_table
 from agent.situation import Situation
 from engine.board import Board
 from engine.errors import ConfigError
-from engine.moves import bans
 from engine.play_codes import MAX_PLAYS
 from engine.rules import INTERNATIONAL, Rules
 from engine.short_moves import new_scratch
-from engine.variant import variant_of
+from engine.variant import bans, variant_of
 from eval.cube_games import CubeTurns
 from eval.kernels.cube_luck import cubeful_lucks
 from eval.luck import LUCK_UNITS, N_LIKELY, why_no_luck

@@ -23,11 +23,10 @@ from agent.pubeval import pubeval_table
 from agent.ranking import check_scoring
 from engine.board import Board
 from engine.errors import ConfigError
-from engine.moves import bans
 from engine.play_codes import MAX_PLAYS
 from engine.rules import INTERNATIONAL, Rules
 from engine.short_moves import new_scratch
-from engine.variant import SHORT, variant_of
+from engine.variant import SHORT, bans, variant_of
 from eval.kernels.luck import lucks_of_rolls
 from eval.lockstep import Turns
 

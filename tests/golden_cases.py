@@ -7,8 +7,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.rules import INTERNATIONAL, Rules
+from engine.turn_context import TurnContext
 
-__all__ = ["GOLDEN", "MoveCase", "apply_steps", "read_golden", "read_play", "short_move_cases"]
+__all__ = [
+    "GOLDEN",
+    "MoveCase",
+    "apply_steps",
+    "long_move_cases",
+    "read_board",
+    "read_context",
+    "read_golden",
+    "read_play",
+    "short_move_cases",
+]
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -27,7 +38,7 @@ def read_golden(name: str) -> list[dict[str, Any]]:
 
 
 class MoveCase(NamedTuple):
-    """One short case of kind `moves`; plays are tuples of (from, to)."""
+    """One case of kind `moves`; plays are tuples of (from, to)."""
 
     name: str
     rules: Rules
@@ -40,6 +51,7 @@ class MoveCase(NamedTuple):
     legal_includes: list[Steps]
     illegal: list[Steps]
     illegal_sequences: list[Steps]
+    context: TurnContext
 
 
 def read_place(text: str) -> int:
@@ -56,7 +68,7 @@ def read_play(step_texts: Sequence[str]) -> Steps:
     return tuple(steps)
 
 
-def read_board(sides: dict[str, dict[str, int]]) -> BoardTuple:
+def read_board(sides: dict[str, dict[str, int]], game: str = "short") -> BoardTuple:
     """The two sides, each in its own numbering, as one board seen by the mover."""
     board = [0] * 26
     for place, count in sides["mover"].items():
@@ -66,8 +78,22 @@ def read_board(sides: dict[str, dict[str, int]]) -> BoardTuple:
         if place == "bar":
             board[0] = count
         elif place != "off":
-            board[25 - read_place(place)] = -count
+            point = read_place(place)
+            if game == "long":
+                board[point + 12 if point <= 12 else point - 12] = -count
+            else:
+                board[25 - point] = -count
     return tuple(board)
+
+
+def read_context(context: dict[str, Any]) -> TurnContext:
+    """What a case tells of the turn."""
+    roll = context.get("opponent_first_roll")
+    return TurnContext(
+        first_turn=context.get("first_turn", False),
+        player=context.get("player", "first"),
+        opponent_first_roll=None if roll is None else (roll[0], roll[1]),
+    )
 
 
 def apply_steps(board: Sequence[int], steps: Sequence[tuple[int, int]]) -> BoardTuple:
@@ -84,7 +110,16 @@ def apply_steps(board: Sequence[int], steps: Sequence[tuple[int, int]]) -> Board
 
 
 def short_move_cases() -> list[MoveCase]:
-    """All short cases of kind `moves`."""
+    """All cases of kind `moves` of short nardi."""
+    return _move_cases("short")
+
+
+def long_move_cases() -> list[MoveCase]:
+    """All cases of kind `moves` of long nardi."""
+    return _move_cases("long")
+
+
+def _move_cases(game: str) -> list[MoveCase]:
 
     def plays(case: dict[str, Any], key: str) -> list[Steps]:
         return [read_play(play) for play in case.get(key, [])]
@@ -92,8 +127,8 @@ def short_move_cases() -> list[MoveCase]:
     return [
         MoveCase(
             name=case["id"],
-            rules=INTERNATIONAL.replace(**case["rules"]),
-            board=read_board(case["board"]),
+            rules=INTERNATIONAL.replace(game=game, **case["rules"]),
+            board=read_board(case["board"], game),
             roll=(case["dice"][0], case["dice"][1]),
             legal_count=case["legal_count"],
             dice_used=case["dice_used"],
@@ -101,7 +136,8 @@ def short_move_cases() -> list[MoveCase]:
             legal_includes=plays(case, "legal_includes"),
             illegal=plays(case, "illegal"),
             illegal_sequences=plays(case, "illegal_sequences"),
+            context=read_context(case["context"]),
         )
         for case in read_golden("rules_cases.jsonl")
-        if case["kind"] == "moves" and case["game"] == "short"
+        if case["kind"] == "moves" and case["game"] == game
     ]

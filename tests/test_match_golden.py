@@ -29,7 +29,8 @@ from engine.match import MatchState
 from engine.moves import legal_afterstates, legal_plays
 from engine.rules import INTERNATIONAL, Rules
 from engine.scoring import result, stake_after
-from tests.golden_cases import read_board, read_golden, read_play
+from engine.variant import check_board, variant_of
+from tests.golden_cases import read_board, read_context, read_golden, read_play
 from tests.strategies import ORDERED_ROLLS
 
 Case = dict[str, Any]
@@ -37,23 +38,23 @@ CASES: list[Case] = read_golden("rules_cases.jsonl")
 
 
 def cases(kind: str, needs: str | None = None) -> list[Any]:
-    """The cases of a kind (whose context or case has the key) as parameters; long ones skipped."""
+    """The cases of a kind (whose context or case has the key) as parameters."""
     return [
-        pytest.param(
-            case,
-            id=case["id"],
-            marks=pytest.mark.skip("long nardi comes later") if case["game"] == "long" else (),
-        )
+        pytest.param(case, id=case["id"])
         for case in CASES
         if case["kind"] == kind and (needs is None or needs in case["context"] or needs in case)
     ]
 
 
 def board_of(case: Case) -> Board:
-    board = validate(read_board(case["board"]))
+    board = check_board(read_board(case["board"], case["game"]), rules_of(case))
     assert borne_off(board) == case["board"]["mover"]["off"]
-    assert borne_off(flip(board)) == case["board"]["opponent"]["off"]
+    assert borne_off(flipped(board, case)) == case["board"]["opponent"]["off"]
     return board
+
+
+def flipped(board: Board, case: Case) -> Board:
+    return variant_of(rules_of(case)).flip(board)
 
 
 def rules_of(case: Case) -> Rules:
@@ -100,7 +101,7 @@ def test_result(case: Case) -> None:
         expect["points"],
     )
     assert win.kind.why
-    seen_by_loser = result(flip(board), rules)
+    seen_by_loser = result(flipped(board, case), rules)
     assert (seen_by_loser.winner, seen_by_loser.kind) == ("opponent", win.kind)
 
 
@@ -137,12 +138,12 @@ def test_end_rule(case: Case) -> None:
 def test_offer(case: Case, mover: Player) -> None:
     context = case["context"]
     game = GameState.at(
-        START,
+        variant_of(rules_of(case)).start,
         mover,
         rules_of(case),
         dice=None if context["phase"] == "before_roll" else (3, 1),
-        cube_value=context["cube"],
-        cube_owner=player_of(context["owner"], mover),
+        cube_value=context["cube"] or 1,
+        cube_owner=player_of(context.get("owner"), mover),
     )
     assert game.can_offer == case["expect"]["offer_allowed"]
     assert (Offer in game.action_types()) == case["expect"]["offer_allowed"]
@@ -151,6 +152,9 @@ def test_offer(case: Case, mover: Player) -> None:
         return
     with pytest.raises(IllegalActionError):
         game.apply(Offer())
+    if case["game"] == "long":
+        with pytest.raises(IllegalActionError, match="played without a doubling cube"):
+            game.apply(Offer())
     if context["cube"] == 64:
         unlimited = GameState.at(START, mover, Rules(cube_cap=None), cube_value=64)
         assert unlimited.apply(Offer()).stake_offered == 128
@@ -282,6 +286,14 @@ def test_opening(case: Case) -> None:
         assert expect["first_mover"] == "mover"
         swapped = game.apply(OpeningThrow((context["opponent_die"], context["mover_die"])))
         assert (swapped.decider, swapped.dice) == (1, tuple(expect["dice_played"]))
+    elif case["game"] == "long":
+        assert expect["roll_for_first"]
+        assert expect["starter_rolls_again"]
+        state = game.apply(OpeningThrow((2, 5)))
+        assert (state.phase, state.decider, state.dice) == ("roll", 1, None)
+        assert state.apply(Throw((6, 6))).dice == (6, 6)
+        played = GameState.start(rules_of(case).replace(opening_dice_played=True))
+        assert played.apply(OpeningThrow((2, 5))).dice == (5, 2)
     else:
         assert not expect["legal_roll"]
         with pytest.raises(IllegalActionError, match="8 3"):
@@ -324,7 +336,14 @@ def test_stat(case: Case) -> None:
 
 
 def to_play(case: Case) -> GameState:
-    return GameState.at(board_of(case), 0, rules_of(case), dice=case["dice"], starter=0)
+    return GameState.at(
+        board_of(case),
+        0,
+        rules_of(case),
+        dice=case["dice"],
+        starter=0,
+        context=read_context(case["context"]),
+    )
 
 
 @pytest.mark.parametrize("case", cases("moves", "illegal_sequences"))

@@ -8,13 +8,13 @@ import pytest
 from engine.board import START
 from engine.errors import IllegalPlayError, NardiError, PositionError
 from engine.moves import (
-    TurnContext,
     legal_afterstates,
     legal_afterstates_batch,
     legal_plays,
     play_steps,
 )
 from engine.rules import INTERNATIONAL, Rules
+from engine.turn_context import TurnContext
 from tests.golden_cases import MoveCase, apply_steps, read_golden, short_move_cases
 from tests.move_checks import rows
 from tests.strategies import HOUSE_RULES, START_BOARD

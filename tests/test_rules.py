@@ -3,15 +3,18 @@
 import dataclasses
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.board import START
+from engine.board import START, pip_count
 from engine.errors import ConfigError, NardiError
-from engine.rules import ARENA, CAUCASIAN, INTERNATIONAL, PRESETS, Rules, parse_rules
+from engine.rules import ARENA, CAUCASIAN, INTERNATIONAL, LONG_NARDI, PRESETS, Rules, parse_rules
 from engine.scoring import KINDS
-from engine.variant import SHORT, variant_of
+from engine.variant import LONG, SHORT, variant_of
+from tests.long_positions import constructed_turns
+from tests.reference_long import half_turned
 
 VALUES: dict[str, list[object]] = {
     "hit_and_hide": ["allow", "ban"],
@@ -29,6 +32,13 @@ VALUES: dict[str, list[object]] = {
     "crawford": [True, False],
 }
 """The values of every switch of short nardi, the default first."""
+LONG_VALUES: dict[str, list[object]] = {
+    "head_exception": ["classic", "seed_list", "principle", "none"],
+    "block_rule": ["opp_ahead", "always", "none"],
+    "block_check": ["step", "turn"],
+    "opening_dice_played": [False, True],
+}
+"""The same of the switches of long nardi alone."""
 
 
 def some_rules() -> st.SearchStrategy[Rules]:
@@ -38,8 +48,8 @@ def some_rules() -> st.SearchStrategy[Rules]:
 
 
 def test_there_is_a_switch_for_every_rule_and_the_defaults_are_international() -> None:
-    assert {f.name for f in dataclasses.fields(Rules)} == {"game", *VALUES}
-    for name, values in VALUES.items():
+    assert {f.name for f in dataclasses.fields(Rules)} == {"game", *VALUES, *LONG_VALUES}
+    for name, values in (VALUES | LONG_VALUES).items():
         assert getattr(INTERNATIONAL, name) == values[0]
     assert INTERNATIONAL.game == "short"
     assert Rules() == INTERNATIONAL
@@ -61,7 +71,8 @@ def test_presets_differ_from_the_default_in_what_they_are_named_for() -> None:
         default = INTERNATIONAL.as_dict()
         return {key: v for key, v in rules.as_dict().items() if v != default[key]}
 
-    assert set(PRESETS) == {"international", "caucasian", "arena"}
+    assert set(PRESETS) == {"international", "caucasian", "arena", "long"}
+    assert differences(LONG_NARDI) == {"game": "long", "scoring": "oin_mars_12", "cube": False}
     assert differences(INTERNATIONAL) == {}
     assert differences(CAUCASIAN) == {"hit_and_hide": "ban"}
     assert differences(ARENA) == {
@@ -235,5 +246,70 @@ def test_the_variant_carries_what_the_game_needs() -> None:
     bar = START.copy()
     bar[25], bar[24] = 1, 1
     assert [bool(short.is_caught(board)) for board in (START, bar)] == [False, True]
-    afterstates, codes = short.plays_of_one(START, 3, 1, False, 0)
+    afterstates, codes = short.plays_of_one(START, 3, 1, Rules(), None)
     assert len(afterstates) == len(codes) == 16
+
+
+# --- long nardi ---
+
+
+def long_rules() -> st.SearchStrategy[Rules]:
+    values = {
+        name: [value for value in VALUES[name] if value != "oin_mars_koks_123"]
+        for name in ("end_rule", "scoring", "match_to", "crawford")
+    } | LONG_VALUES
+    return st.fixed_dictionaries(
+        {}, optional={name: st.sampled_from(some) for name, some in values.items()}
+    ).map(lambda switches: LONG_NARDI.replace(**switches))
+
+
+@given(long_rules())
+def test_the_text_of_rules_of_long_nardi_reads_back(rules: Rules) -> None:
+    assert str(rules).startswith("long")
+    assert parse_rules(str(rules)) == rules
+
+
+def test_another_game_brings_its_scoring_and_whether_it_has_a_cube() -> None:
+    assert INTERNATIONAL.replace(game="long") == LONG_NARDI
+    assert parse_rules("game=long") == parse_rules("long") == LONG_NARDI
+    assert LONG_NARDI.replace(game="short") == INTERNATIONAL
+    four = INTERNATIONAL.replace(game="long", scoring="mars_homemars_koks_1234")
+    assert str(four) == "long,scoring=mars_homemars_koks_1234"
+    assert parse_rules("head_exception=none", LONG_NARDI).head_exception == "none"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("long,scoring=oin_mars_koks_123", "scoring='oin_mars_koks_123' is not one of long nardi"),
+        ("long,cube=true", "long nardi is played without a doubling cube"),
+        ("long,caucasian", "hit_and_hide=ban means nothing in long nardi"),
+        ("long,jacoby=true", "jacoby=true means nothing in long nardi, which has no doubling cube"),
+        ("long,cube_cap=null", "cube_cap=null means nothing"),
+        ("head_exception=none", "head_exception=none means nothing in short nardi"),
+        ("block_rule=always,block_check=turn", "block_check=turn means nothing in short nardi"),
+        ("long,head_exception=some", "accepted: classic, seed_list, principle, none"),
+    ],
+)
+def test_switches_of_another_game_are_refused(text: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        parse_rules(text)
+
+
+def test_the_variant_of_long_nardi() -> None:
+    rng = np.random.default_rng(5)
+    boards = [board for board, _, _ in constructed_turns(rng, 60)]
+    for board in boards:
+        b = np.array(board, dtype=np.int8)
+        assert tuple(LONG.flip(b).tolist()) == half_turned(board)
+        np.testing.assert_array_equal(LONG.flip(LONG.flip(b)), b)
+        assert LONG.faults(b) == []
+    np.testing.assert_array_equal(LONG.flip(np.array(boards)), [half_turned(b) for b in boards])
+    np.testing.assert_array_equal(LONG.flip(LONG.start), LONG.start)
+    assert pip_count(LONG.start) == 360
+    assert variant_of(LONG_NARDI) is LONG
+    late = LONG.start.copy()
+    late[24], late[12], late[0] = 14, 0, 15
+    assert len(LONG.faults(late)) == 1
+    assert not LONG.has_contact(np.array([0, 15, *[0] * 17, -3, *[0] * 6], dtype=np.int8))
+    assert LONG.has_contact(LONG.start)

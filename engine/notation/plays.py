@@ -22,7 +22,7 @@ from engine.rules import INTERNATIONAL, Rules
 from engine.turn import Step
 
 if TYPE_CHECKING:
-    from engine.moves import TurnContext
+    from engine.turn_context import TurnContext
 
 __all__ = ["Play", "format_play", "parse_play"]
 
