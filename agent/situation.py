@@ -2,14 +2,17 @@
 
 import dataclasses
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from engine.actions import Player, other_player
 from engine.errors import ConfigError
-from engine.game import GameState
-from engine.match import MatchState
 from engine.notation import Position, Side
 from engine.rules import INTERNATIONAL, Rules
 from engine.scoring import cube_in_use
+
+if TYPE_CHECKING:
+    from engine.actions import Player
+    from engine.game import GameState
+    from engine.match import MatchState
 
 __all__ = ["Situation"]
 
@@ -108,12 +111,14 @@ class Situation:
         )
 
     @classmethod
-    def of_game(cls, game: GameState, away: tuple[int, int] | None = None) -> "Situation":
+    def of_game(cls, game: "GameState", away: tuple[int, int] | None = None) -> "Situation":
         """Of a running game, seen by the player on roll.
 
         away: points that player 0 and 1 still need, in a match only. Raises ConfigError before the
         opening throw or if `away` does not fit the rules.
         """
+        from engine.actions import other_player
+
         mover = game.on_roll
         if mover is None:
             raise ConfigError("before the opening throw nobody is on roll")
@@ -134,7 +139,7 @@ class Situation:
         )
 
     @classmethod
-    def of_match(cls, match: MatchState) -> "Situation":
+    def of_match(cls, match: "MatchState") -> "Situation":
         """Of the running game of a match or money session, seen by the player on roll.
 
         Raises ConfigError before the opening throw and after the end of the match.
