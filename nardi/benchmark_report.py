@@ -12,7 +12,9 @@ from eval.report.texts import count, with_error
 from nardi.reporting import net_of_bot, report_facts, tell_report
 
 if TYPE_CHECKING:
-    from eval.decisions import Losses, Miss
+    from eval.cube_decisions import CubeLosses
+    from eval.cube_references import CubeDecisionSet
+    from eval.decisions import Losses
     from eval.duel import Duel
     from eval.league import League
     from eval.references import DecisionSet, PositionSet
@@ -69,9 +71,11 @@ def report_measures(
     bots: Sequence[str],
     document: Mapping[str, Any],
     decisions: "tuple[DecisionSet, Sequence[Losses], int] | None",
+    cube: "tuple[CubeDecisionSet, Sequence[CubeLosses], int] | None",
     positions: "tuple[PositionSet, Sequence[ValueErrors]] | None",
 ) -> None:
-    """Of one bot or two. document: as --json prints it; the int: how many misses to show."""
+    """Of one bot or two. document: as --json prints it; the ints: how many misses to show."""
+    from eval.report.cube_losses import KIND_NAMES, cube_sections
     from eval.report.losses import decision_sections, spread
     from eval.report.values import value_sections
 
@@ -88,7 +92,7 @@ def report_measures(
             for name, each in zip(names, losses, strict=True)
         ]
         leads.append(f"{' and '.join(rates)} on {count(len(some.boards))} decisions")
-        parts += decision_sections(names, losses, some, worst, _board)
+        parts += decision_sections(names, losses, some, worst, lambda miss: _board(miss.gnuid))
         of_candidates = {
             name: each.values
             for name, each in zip(names, losses, strict=True)
@@ -108,6 +112,15 @@ def report_measures(
             ]
             for key, each in zip("ab", losses, strict=False)
         }
+    if cube is not None:
+        cubes, cube_losses, worst = cube
+        rates = [
+            f"{name} has a PR of {with_error(rate.mean, rate.stderr, 2)} in {KIND_NAMES[kind]}"
+            for name, each in zip(names, cube_losses, strict=True)
+            for kind, rate in ((kind, loss.pr) for kind, loss in each.overall.items())
+        ]
+        leads.append(f"{' and '.join(rates)} on {count(len(cubes.boards))} decisions of the cube")
+        parts += cube_sections(names, cube_losses, cubes, worst, _board)
     if positions is not None:
         of, errors = positions
         rates = [
@@ -185,8 +198,8 @@ def _figures(name: str, estimate: "Estimate | None") -> dict[str, float | None]:
     return {name: estimate.mean, f"stderr_{name}": stderr}
 
 
-def _board(miss: "Miss") -> str:
+def _board(gnuid: str) -> str:
     from engine.notation import parse_position
     from nardi.render import board_text
 
-    return board_text(parse_position(miss.gnuid))
+    return board_text(parse_position(gnuid))

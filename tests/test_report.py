@@ -145,6 +145,34 @@ def test_measures(data: Path, tmp_path: Path, capsys: Capture) -> None:
         assert f"{phase} ({loss_of['count']})" in drawn_phases
 
 
+@pytest.mark.parametrize("bots", [("pip-greedy",), ("pip-greedy", "pubeval")])
+def test_decisions_of_the_cube(bots: tuple[str, ...], tmp_path: Path, capsys: Capture) -> None:
+    pytest.importorskip("matplotlib", reason="reports need matplotlib")
+    out = tmp_path / "report"
+    words = ["benchmark", *bots, "--decisions", "bearoff-cube", "--worst", "2"]
+    assert run(*words, "--report", str(out), "--json") == DONE
+    printed = json.loads(capsys.readouterr().out)["cube_decisions"]
+    document = json.loads((out / "report.json").read_text())
+    assert document["cube_decisions"] == printed
+    assert document["loss_distribution"] is None
+    page = parse((out / "report.html").read_text(encoding="utf-8"))
+    for key, bot in zip("ab", bots, strict=False):
+        for kind, name in (("double", "doubling"), ("answer", "answers")):
+            figures = printed[key][kind]
+            share = percent(figures["best_share"], figures["stderr_best_share"])
+            loss = with_error(figures["loss_ppg"], figures["stderr_loss_ppg"], 4)
+            pr = with_error(figures["pr"], figures["stderr_pr"], 2)
+            assert [bot, name, loss, pr, share] in page.rows
+            assert f"{bot} has a PR of {pr} in {name}" in page.texts["p"][0]
+    misses = [miss for key in "ab"[: len(bots)] for miss in printed[key]["worst"]]
+    assert len(misses) == 2 * len(bots)
+    for drawn, miss in zip(page.texts["pre"], misses, strict=True):
+        assert miss["gnuid"] in drawn
+        assert f"it says {miss['action']}; best is {miss['best_action']}" in drawn
+    paired = [row for row in page.rows if row[0] == "difference"]
+    assert len(paired) == (2 if len(bots) == 2 else 0)
+
+
 def test_two_bots_of_one_name(data: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="reports need matplotlib")
     out = tmp_path / "report"

@@ -194,7 +194,7 @@ def _measure(args: argparse.Namespace) -> int:
     names = args.bots
     document: dict[str, Any] = {"decisions": None, "cube_decisions": None, "positions": None}
     texts = []
-    of_decisions, of_positions = None, None
+    of_decisions, of_cube, of_positions = None, None, None
     with compiling_is_told():
         bots = [load_player(name) for name in names]
         if args.decisions is not None:
@@ -205,11 +205,12 @@ def _measure(args: argparse.Namespace) -> int:
                 texts.append(loss_view.decisions_text(losses, decisions, worst))
                 of_decisions = (decisions, losses, worst)
             if cube is not None:
-                of_cube = [measure_cube(bot, cube) for bot in bots]
+                cube_losses = [measure_cube(bot, cube) for bot in bots]
                 document["cube_decisions"] = cube_loss_view.cube_decisions_document(
-                    of_cube, cube, worst
+                    cube_losses, cube, worst
                 )
-                texts.append(cube_loss_view.cube_decisions_text(of_cube, cube, worst))
+                texts.append(cube_loss_view.cube_decisions_text(cube_losses, cube, worst))
+                of_cube = (cube, cube_losses, worst)
         if args.positions is not None:
             positions = read_positions(args.positions)
             errors = [measure_positions(bot, positions) for bot in bots]
@@ -224,7 +225,8 @@ def _measure(args: argparse.Namespace) -> int:
             from nardi.reporting import command_words
 
             words = command_words(args, ["bots"])
-            report_measures(args.report, words, names, document, of_decisions, of_positions)
+            measured = of_decisions, of_cube, of_positions
+            report_measures(args.report, words, names, document, *measured)
     return DONE
 
 
