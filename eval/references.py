@@ -6,6 +6,7 @@ whole numbers seen by their owner. docs/benchmarks.md has the format.
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -31,7 +32,6 @@ from eval.reference_lines import (
 
 __all__ = [
     "OUTPUTS",
-    "SHIPPED",
     "DecisionSet",
     "PositionSet",
     "ReferenceFileError",
@@ -39,13 +39,16 @@ __all__ = [
     "read_any_decisions",
     "read_decisions",
     "read_positions",
+    "shipped_sets",
 ]
 
-SHIPPED: Final = {
-    name: Path(__file__).parent / "data" / f"{name}.jsonl.gz"
-    for name in ("bearoff", "bearoff-cube")
-}
-"""Decision sets that come with nardi, by name; docs/benchmarks.md tells how they were made."""
+_DATA: Final = Path(__file__).parent / "data"
+_ENDING: Final = ".jsonl.gz"
+
+
+def shipped_sets() -> dict[str, Path]:
+    """Decision sets that come with nardi, by name; docs/benchmarks.md tells how they were made."""
+    return {path.name.removesuffix(_ENDING): path for path in sorted(_DATA.glob(f"*{_ENDING}"))}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,7 +94,7 @@ class PositionSet:
 def read_decisions(path: Path, rules: Rules = INTERNATIONAL) -> DecisionSet:
     """Read a file of decisions. Raises ReferenceFileError that names file, line and fault.
 
-    path: of a file, or the name of one of SHIPPED, which comes first; rules: under which the
+    path: of a file, or the name of one of `shipped_sets`, which comes first; rules: under which the
     candidates must be legal.
     """
     decisions = _play_decisions(path)
@@ -108,18 +111,18 @@ def read_any_decisions(
     As `read_decisions`; raises ReferenceFileError if there are neither.
     """
     decisions = _play_decisions(path)
-    cube = read_cube_lines(str(path), reference_lines(SHIPPED.get(str(path), path)))
+    cube = read_cube_lines(str(path), _lines(path))
     if not decisions and cube is None:
         raise ReferenceFileError(f"'{path}' holds no decisions")
     return (_decision_set(path, decisions, rules) if decisions else None), cube
 
 
 def _play_decisions(path: Path) -> "list[_Decision]":
-    return [
-        _Decision(line)
-        for line in reference_lines(SHIPPED.get(str(path), path))
-        if not is_cube_line(line)
-    ]
+    return [_Decision(line) for line in _lines(path) if not is_cube_line(line)]
+
+
+def _lines(path: Path) -> Iterator[ReferenceLine]:
+    return reference_lines(shipped_sets().get(str(path), path))
 
 
 def _decision_set(path: Path, decisions: "list[_Decision]", rules: Rules) -> DecisionSet:

@@ -15,7 +15,7 @@ from engine.moves import legal_afterstates
 from eval.bearoff_decisions import LEAST_SPREAD, bearoff_decisions
 from eval.decision_files import write_decisions
 from eval.decisions import measure_decisions
-from eval.references import SHIPPED, DecisionSet, read_decisions
+from eval.references import DecisionSet, read_decisions, shipped_sets
 from nardi.cli import DONE, FAILED
 from tests.command_line import Capture, run
 
@@ -44,7 +44,7 @@ class Exact(Bot):
 def test_what_ships(shipped: DecisionSet) -> None:
     assert shipped.name == "bearoff"
     assert len(shipped.boards) == SHIPPED_COUNT
-    assert SHIPPED["bearoff"].stat().st_size < 100_000
+    assert shipped_sets()["bearoff"].stat().st_size < 100_000
     assert covers(shipped.boards, exactly=True).all()
     assert (shipped.stderrs == 0).all()
     keys = {

@@ -10,6 +10,7 @@ import pytest
 from agent.rollout import RolloutSettings
 from engine.errors import ConfigError
 from engine.moves import legal_afterstates
+from eval import references
 from eval.references import read_decisions
 from eval.rollout_decisions import RolloutDecisions, SetSettings, part_file
 from nardi.cli import DONE, FAILED
@@ -79,6 +80,23 @@ def test_a_file_of_something_else_is_left_alone(content: str, tmp_path: Path) ->
 def test_settings_that_do_not_fit(change: dict[str, float], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         dataclasses.replace(SETTINGS, **change)  # type: ignore[arg-type]
+
+
+def test_a_set_made_into_the_package_is_found_by_name(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(references, "_DATA", tmp_path)
+    net, out = str(small_net_file(tmp_path)), tmp_path / "rollout.jsonl.gz"
+    words = ("benchmark", "pip-greedy", "--decisions", "rollout", "--json")
+    assert run(*words) == FAILED
+    assert "'rollout' cannot be read" in capsys.readouterr().err
+    make = ("decisions", "rollout", "--count", "2", "--trials", "36", "--truncate", "2")
+    assert run(*make, "--seed", "3", "--window", "1", "--net", net, "--out", str(out)) == DONE
+    assert list(references.shipped_sets()) == ["rollout"]
+    capsys.readouterr()
+    assert run(*words) == DONE
+    document = json.loads(capsys.readouterr().out)["decisions"]
+    assert (document["file"], document["count"]) == ("rollout", 2)
 
 
 def test_command(tmp_path: Path, capsys: Capture) -> None:
