@@ -11,6 +11,8 @@ from agent.cube_values import board_efficiency
 from agent.kernels.cube import (
     CENTRED,
     OWNER,
+    ROW,
+    TURNABLE,
     WIN_1,
     CubeTable,
     combine_rows,
@@ -45,11 +47,14 @@ def choice_weights(table: CubeTable) -> NDArray[np.float32]:
     """Weights `(2, 6)` of cubeless equity at the present stake, see `agent.kernels.value`.
 
     Of gammons as they count once the cube is turned: by Jacoby's rule they would count nothing
-    before, but plays that win them still are the better ones.
+    before, but plays that win them still are the better ones (docs/cube.md has figures). Where
+    nobody can turn it any more they count as they do now.
     """
     weights = np.empty((2, 6))
+    can_turn = (table.payoff[[0, table.rows], TURNABLE] > 0).any()
+    row = 0 if can_turn else table.plan[table.root, ROW]
     for side, sign in ((0, -1), (1, 1)):
-        lose_bg, lose_g, lose, win, win_g, win_bg = table.payoff[side * table.rows, :6]
+        lose_bg, lose_g, lose, win, win_g, win_bg = table.payoff[side * table.rows + row, :6]
         weights[side] = [
             win - lose,
             win_g - win,

@@ -184,6 +184,18 @@ def test_a_sure_pass_ends_the_trial() -> None:
     assert before.stderr == 0
 
 
+def test_jacobys_rule_without_a_cube_to_turn() -> None:
+    """No double can make gammons count: plays are chosen as if they never did."""
+    how = RolloutSettings(trials=36, truncate=11, seed=4)
+    figures = []
+    for switches in ({"jacoby": True}, {"mars_with_cube": False}, {}):
+        rules = Rules(cube_cap=1, **switches)
+        roller = Roller(NET, how, rules, situation=Situation(rules=rules))
+        figures.append(last(roller, roller.position(MIDDLE)).lines[0])
+    assert figures[0].equity == figures[1].equity
+    assert figures[0].probs.tolist() == figures[1].probs.tolist() != figures[2].probs.tolist()
+
+
 def test_a_deeper_trial_is_another_one() -> None:
     """Play at a depth looks at the stake: the search's cache tells states of the cube apart."""
     net = random_net(SMALL, np.random.default_rng(7))

@@ -159,6 +159,18 @@ def test_gammons_are_worth_nothing_at_double_match_point(ply: int) -> None:
     assert strong().evaluate(board, ply, SITUATIONS["no cube"]).cubeful > 1.3
 
 
+def test_gammons_count_by_jacobys_rule_where_the_cube_can_still_be_turned() -> None:
+    """And nothing where it cannot, for then no double can make them count."""
+    plain = choice_weights(table_of(MONEY))
+    jacoby = INTERNATIONAL.replace(jacoby=True)
+    assert choice_weights(table_of(Situation(rules=jacoby))).tolist() == plain.tolist()
+    for rules in (jacoby.replace(cube_cap=1), INTERNATIONAL.replace(mars_with_cube=False)):
+        for plies in (0, 2):
+            weights = choice_weights(table_of(Situation(rules=rules), plies))
+            assert weights[:, 0].tolist() == [2, 2]
+            assert not weights[:, 1:5].any()
+
+
 def test_ties_in_cubeful_equity_go_to_the_cubeless_one() -> None:
     """C39: whatever the opponent rolls, both plays are cashed next turn."""
     board = parse_position("3zvBAAB/ZwAAAA").board

@@ -27,6 +27,7 @@ from agent.kernels.cube import (
     LOSE_1,
     OWNER,
     ROW,
+    TURNABLE,
     WIN_1,
     CubeTable,
     combine,
@@ -185,8 +186,12 @@ def _set_weights(cube, state, weights):
 
     Gammons as they count once the cube is turned, as in `agent.cube_states.choice_weights`.
     """
+    level = cube.plan[state, LEVEL]
+    row = level
+    if cube.payoff[level, TURNABLE] == 0 and cube.payoff[cube.rows + level, TURNABLE] == 0:
+        row = cube.plan[state, ROW]
     for side in range(2):
-        i = side * cube.rows + cube.plan[state, LEVEL]
+        i = side * cube.rows + row
         unit = (cube.payoff[i, WIN_1] - cube.payoff[i, LOSE_1]) / 2
         weights[side, 0] = (cube.payoff[i, 3] - cube.payoff[i, 2]) / unit
         weights[side, 1] = (cube.payoff[i, 4] - cube.payoff[i, 3]) / unit
