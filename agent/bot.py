@@ -190,7 +190,7 @@ class NetBot(Bot):
 
         super().__init__(name, rules)
         check_scoring(rules)
-        self._evaluator = evaluator
+        self._evaluator = evaluator.for_rules(rules)
         self._is_international = plays_like_international(rules)
 
     def choose(
@@ -227,7 +227,7 @@ class NetBot(Bot):
         return cube_values(probs, boards, situations, tables=self._evaluator.tables)
 
     def evaluations(self) -> int:
-        return self._evaluator.n_evaluated
+        return self._evaluator.evaluations()
 
     def fingerprint(self) -> str:
         return self._evaluator.net.checksum()

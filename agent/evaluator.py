@@ -12,19 +12,19 @@ from agent.checkpoint import default_net_path, load_net
 from agent.kernels.choice import choose_plays
 from agent.kernels.value import boards_probs, money_weights, new_work
 from agent.net import ValueNet
-from engine.batch_moves import first_unsound
 from engine.bearoff.arrays import BearoffArrays
-from engine.board import NUM_SLOTS, Board, borne_off, validate
+from engine.bearoff.lookup import fits_rules
+from engine.board import Board, borne_off
 from engine.dice import check_roll
-from engine.errors import PositionError
-from engine.moves import check_batch, check_running
+from engine.moves import check_batch, check_boards, check_running
 from engine.play_codes import MAX_PLAYS
+from engine.rules import Rules
 from engine.short_moves import new_scratch
 
 if TYPE_CHECKING:
     from agent.situation import Situation
 
-__all__ = ["Evaluator", "checked_boards", "cubeless_equity", "load_evaluator", "swap_sides"]
+__all__ = ["Evaluator", "cubeless_equity", "load_evaluator", "swap_sides"]
 
 FloatArray = NDArray[np.float32]
 
@@ -61,7 +61,21 @@ class Evaluator:
         self.tables = tables
         self._work = new_work(net.contact, net.race, MAX_PLAYS, tables)
         self._scratch = new_scratch()
-        self._weights = money_weights()
+        self._weights = money_weights.py_func()  # compiling it takes a tenth of a second each time
+        self._without_tables: Evaluator | None = None
+
+    def for_rules(self, rules: Rules) -> "Evaluator":
+        """This net with its tables if they hold under these rules, else the same net without."""
+        if self.tables is None or fits_rules(rules):
+            return self
+        if self._without_tables is None:
+            self._without_tables = Evaluator(self.net, self.name)
+        return self._without_tables
+
+    def evaluations(self) -> int:
+        """Positions evaluated so far, also those of `for_rules`."""
+        other = self._without_tables
+        return self.n_evaluated + (0 if other is None else other.n_evaluated)
 
     def probabilities(self, boards: ArrayLike) -> FloatArray:
         """`(B, 5)` float32 for `(B, 26)` boards, each for its owner, who is on roll.
@@ -69,7 +83,7 @@ class Evaluator:
         Finished games give their exact outcome. Raises PositionError for wrong shapes and for
         counts that cannot occur, naming the first bad row.
         """
-        b = checked_boards(boards)
+        b = check_boards(boards)
         probs = np.empty((len(b), 5), dtype=np.float32)
         boards_probs(self.net.contact, self.net.race, b, self._work, probs)
         self.n_evaluated += len(b)
@@ -134,26 +148,6 @@ class Evaluator:
         self.n_evaluated += len(rows)
         order = np.lexsort((-borne_off(rows), -equity))
         return rows[order], swap_sides(probs[order]), equity[order], codes[order[codes != 0]]
-
-
-def checked_boards(boards: ArrayLike) -> Board:
-    """Boards, finished ones too, that the kernels can take: they look rows up by the counts."""
-    b = np.asarray(boards)
-    if b.ndim != 2 or b.shape[1] != NUM_SLOTS or not np.issubdtype(b.dtype, np.integer):
-        raise PositionError(
-            f"boards must be (B, {NUM_SLOTS}) whole numbers, not {b.shape} {b.dtype}"
-        )
-    # Writable: for read-only arrays numba would compile everything once more.
-    b8 = np.require(b, dtype=np.int8, requirements=["C", "W"])
-    wrong = first_unsound(b8)
-    if b.dtype != np.int8 and (b8 != b).any():
-        wrong = int(np.argmax((b8 != b).any(axis=1)))
-    if wrong >= 0:
-        try:
-            validate(b[wrong])
-        except PositionError as error:
-            raise PositionError(f"row {wrong}: {error}") from None
-    return b8
 
 
 def load_evaluator(path: Path | None = None) -> Evaluator:

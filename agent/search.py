@@ -25,7 +25,7 @@ from agent.candidates import Candidates, find_candidates
 from agent.cube_judge import exact_equities_hold
 from agent.cube_states import NO_CUBE, choice_weights, doubling_values, equities, static_states
 from agent.cube_values import table_of
-from agent.evaluator import Evaluator, FloatArray, checked_boards, swap_sides
+from agent.evaluator import Evaluator, FloatArray, swap_sides
 from agent.kernels.cube import CubeTable
 from agent.kernels.replies import Nets, Room
 from agent.kernels.tree import MAX_DEPTH, means_of_rolls, new_room, roll_values
@@ -34,10 +34,11 @@ from agent.move_filter import NORMAL, MoveFilter
 from agent.net import ValueNet
 from agent.ranking import RankedPlay, check_scoring, plays_like_international
 from agent.situation import Situation
+from engine.bearoff.arrays import BearoffArrays
 from engine.board import NUM_CHECKERS, START, Board, IntArray, borne_off, opp_borne_off
 from engine.dice import check_roll
 from engine.errors import ConfigError
-from engine.moves import check_batch, check_running, legal_plays
+from engine.moves import check_batch, check_boards, check_running, legal_plays
 from engine.rules import INTERNATIONAL, Rules
 from engine.variant import bans, variant_of
 
@@ -129,16 +130,18 @@ class Searcher:
         self._window = np.float32(window)
         self._cache_bytes = cache_bytes // threads
         self._rooms: list[Room] = []
+        self._tables: BearoffArrays | None = None
         self._width = 0
-        self._make_rooms(5)
+        self._make_rooms(5, evaluator.tables)
         self._generations: dict[Any, int] = {}
         self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
 
-    def _make_rooms(self, width: int) -> None:
+    def _make_rooms(self, width: int, tables: BearoffArrays | None) -> None:
         """Rooms for values of up to `width` numbers; what older ones have cached is forgotten."""
-        if width <= self._width:
+        if width <= self._width and tables is self._tables:
             return
+        width = max(width, self._width)
         counts = self.cache_counts()
         valued = self._num_valued()
         net, small = self.evaluator.net, self._small
@@ -148,14 +151,14 @@ class Searcher:
                 net.race,
                 small.contact,
                 small.race,
-                self.evaluator.tables,
+                tables,
                 self._cache_bytes,
                 width,
             )
             for _ in range(self.threads)
         ]
         self._rooms[0].cache.counts[:] = counts.lookups, counts.hits, valued
-        self._width = width
+        self._width, self._tables = width, tables
 
     def warm_up(self) -> None:
         """Have everything compiled and ready, so that what follows takes the time it takes."""
@@ -170,11 +173,11 @@ class Searcher:
         keeps its probability. Raises as `Evaluator.probabilities`, `check_scoring` and `check_ply`
         do.
         """
-        b = checked_boards(boards)
+        b = check_boards(boards)
         check_ply(ply)
         with self._lock:
             nets = self._nets(rules)
-            probs = self.evaluator.probabilities(b)
+            probs = self.evaluator.for_rules(rules).probabilities(b)
             if ply > 0:
                 running = np.flatnonzero(~_is_over(b))
                 probs[running] = _look(self._run, nets, 0, b[running], ply)
@@ -192,12 +195,12 @@ class Searcher:
         board: `(26,)`; met: None = Kazaross-XG2. Raises PositionError for a board that cannot be,
         ConfigError as `agent.cube_table.cube_table` and `check_ply` do.
         """
-        b = checked_boards(np.asarray(board)[np.newaxis])
+        b = check_boards(np.asarray(board)[np.newaxis])
         check_ply(ply)
         with self._lock:
             nets = self._nets(situation.rules, situation, ply, met)
             table = nets.table
-            probs = self.evaluator.probabilities(b)
+            probs = self.evaluator.for_rules(situation.rules).probabilities(b)
             nd = static_states(table, 0, b, probs, situation, self.evaluator.tables)
             if ply > 0 and not _is_over(b)[0]:
                 value = _look(self._run, nets, 0, b, ply)
@@ -354,7 +357,7 @@ class Searcher:
 
     def evaluations(self) -> int:
         """Positions valued by the net so far, those of the sorter not counted."""
-        return self.evaluator.n_evaluated + self._num_valued()
+        return self.evaluator.evaluations() + self._num_valued()
 
     def fingerprint(self) -> str:
         """Text that is another one for nets or settings by which values would be others."""
@@ -381,7 +384,7 @@ class Searcher:
             table = table_of(situation, ply, met)
             weights = choice_weights(table)
             exact = self.evaluator.tables is not None and exact_equities_hold(situation)
-        self._make_rooms(5 + table.states)
+        self._make_rooms(5 + table.states, self.evaluator.for_rules(rules).tables)
         forbidden = bans(rules)
         kind = (weights.tobytes(), forbidden, None if situation is None else (situation, ply, met))
         generation = self._generations.setdefault(kind, len(self._generations) + 1)

@@ -153,6 +153,9 @@ class PipEvaluator:
 
     name = "pips"
 
+    def for_rules(self, rules: Rules) -> "PipEvaluator":
+        return self
+
     def probabilities(self, boards: Board) -> NDArray[np.float32]:
         from engine.board import opp_pip_count, pip_count
 

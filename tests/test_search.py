@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from agent.bot import NetBot
 from agent.checkpoint import default_net_path, load_net
 from agent.evaluator import Evaluator, cubeless_equity, swap_sides
 from agent.move_filter import FILTERS, NORMAL, MoveFilter, move_filter
 from agent.ranking import rank_plays, scored
 from agent.search import MAX_DEPTH, Searcher
+from agent.situation import Situation
+from engine.bearoff.tables import load_tables
 from engine.board import NUM_CHECKERS, START, Board, borne_off, flip, opp_borne_off
 from engine.dice import ROLL_WEIGHTS, ROLLS, game_generator, roll_dice
 from engine.errors import ConfigError, PositionError
@@ -230,12 +233,37 @@ def test_a_sorter_that_keeps_all_changes_nothing() -> None:
     assert np.abs(own - plain).max() < CLOSE
 
 
+@pytest.mark.parametrize("ply", [0, 1])
+def test_tables_are_left_out_where_they_do_not_hold(ply: int) -> None:
+    """Who is off first has not won yet where the other side has a last throw."""
+    net, tables = evaluator().net, load_tables()
+    last_throw = INTERNATIONAL.replace(end_rule="last_chance_draw")
+    ending = POSITIONS["three against two"]
+    plain = Searcher(Evaluator(net), cache_bytes=1 << 16)
+    exact = Searcher(Evaluator(net, tables=tables), cache_bytes=1 << 16)
+    by_net = plain.probabilities(ending[None], ply).tolist()
+    by_table = exact.probabilities(ending[None], ply).tolist()
+    assert by_table != by_net
+    assert exact.probabilities(ending[None], ply, last_throw).tolist() == by_net
+    situation = Situation(rules=last_throw)
+    assert exact.evaluate(ending, ply, situation).probs.tolist() == by_net[0]
+    for asked, unlike in ((exact, plain), (plain, exact)):
+        ranked = asked.rank(ending, (2, 1), ply, last_throw)
+        others = unlike.rank(ending, (2, 1), ply, last_throw)
+        assert [play.probs.tolist() for play in ranked] == [play.probs.tolist() for play in others]
+    assert exact.probabilities(ending[None], ply).tolist() == by_table  # nothing is left behind
+    bot = NetBot("net", Evaluator(net, tables=tables), last_throw)
+    if ply == 0:
+        assert bot.probabilities(ending[None]).tolist() == by_net
+        assert bot.evaluations() == 1
+
+
 def test_looking_ahead_changes_some_choices() -> None:
     """C35: a deeper look that changes nothing is none."""
     boards, rolls = some_positions(240, 8)
     strong = Searcher(strong_evaluator())
     changed = (strong.choose(boards, rolls, 1) != strong.choose(boards, rolls, 0)).any(axis=1)
-    assert 0.05 <= changed.mean() <= 0.25
+    assert 0.05 <= changed.mean() <= 0.20
 
 
 @pytest.mark.parametrize("ply", [1, 2])
