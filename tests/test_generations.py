@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agent.checkpoint import load_net
 from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
 from engine.errors import ConfigError
 from tests.tiny_runs import (
@@ -22,7 +23,16 @@ from tests.tiny_runs import (
     weights,
 )
 from train import loop
-from train.config import CheckConfig, LearnConfig, SelfPlayConfig, StageConfig, TrainConfig
+from train.config import (
+    CheckConfig,
+    LearnConfig,
+    SelfPlayConfig,
+    StageConfig,
+    TrainConfig,
+    config_from_values,
+    config_text,
+    read_values,
+)
 from train.loop import Progress, Trainer
 from train.selfplay import Round, RoundPlan, play_round
 
@@ -271,30 +281,77 @@ def test_when_time_is_over_a_cycle_goes_on_to_its_end() -> None:
     assert not same(trainer.net(), new_net())
 
 
+SMALLER = ValueNetConfig(
+    contact=NetConfig(width=6, pairs=False, experts="none", hidden=3),
+    race=NetConfig(width=3, pairs=False, experts="none", hidden=0),
+)
+FRESH = dataclasses.replace(GENERATION, games=40, fresh=True)
+
+
 def test_fresh_weights_learn_the_first_generation_of_a_stage(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    fresh = dataclasses.replace(GENERATION, games=40, fresh=True)
     begun: list[ValueNet] = []
+    made = Trainer._new_net
+
+    def watched(trainer: Trainer, shape: ValueNetConfig, *key: int) -> ValueNet:
+        net = made(trainer, shape, *key)
+        if shape == TINY:
+            begun.append(net)
+        return net
+
+    monkeypatch.setattr(Trainer, "_new_net", watched)
     nets = []
-    for stage, start in ((fresh, 1), (fresh, 2), (dataclasses.replace(fresh, fresh=False), 2)):
+    for stage, start in ((FRESH, 1), (FRESH, 2), (dataclasses.replace(FRESH, fresh=False), 2)):
         config = dataclasses.replace(CONFIG, stage=(stage,))
         trainer = Trainer(config, new_value_net(TINY, np.random.default_rng(start)), workers=1)
-        restart = trainer.learner.restart
-
-        def watched(net: ValueNet | None = None, restart: Any = restart) -> None:
-            restart(net)
-            begun.append(trainer.learner.averaged())  # noqa: B023
-
-        monkeypatch.setattr(trainer.learner, "restart", watched)
         assert trainer.run(lambda progress: True)
         nets.append(trainer.net())
     # The same new weights whatever played; the second generation goes on with what was learned.
-    assert same(begun[0], begun[2])
-    assert not same(begun[0], begun[1])
+    assert len(begun) == 2
+    assert same(begun[0], begun[1])
     assert not same(begun[0], new_net())
-    assert same(begun[4], new_value_net(TINY, np.random.default_rng(2)))
     assert not same(nets[0], nets[1])
+    assert not same(nets[1], nets[2])
+
+
+def test_a_net_of_another_shape_plays_for_the_fresh_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "_SLICE", 500)
+    stages = (StageConfig(games=16), FRESH)
+    config = dataclasses.replace(CONFIG, first_net=SMALLER, stage=stages)
+    whole = begin(tmp_path / "whole", config)
+    assert whole.trainer.net().config == SMALLER
+    assert complete(whole)
+    assert whole.trainer.net().config == TINY
+    assert load_net(tmp_path / "whole" / "last.safetensors").config == TINY
+    watch = whole.watch
+    assert isinstance(watch, StopAfter)
+    for rounds in (1, 3, 5, 6, 8):  # before, while and after the fresh weights begin
+        assert rounds < len(watch.seen)
+        path = tmp_path / str(rounds)
+        assert not complete(begin(path, config), rounds)
+        run = go_on(path)
+        assert complete(run)
+        assert_same(weights(run.trainer.net()), weights(whole.trainer.net()))
+    text = config_text(config)
+    assert config_from_values(read_values(text, "text")) == config
+    with pytest.raises(ConfigError, match="first_net needs a stage with fresh weights"):
+        dataclasses.replace(config, stage=stages[:1])
+
+
+def test_generations_are_sorted_once_the_sorter_has_learned_from_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    adjusted = dataclasses.replace(GENERATION, games=40, luck_adjusted=True)
+    for sorter_games, kept in ((15, [0, 0, 0, 5, 5, 5]), (25, [0] * 6)):
+        selfplay = SelfPlayConfig(games_per_round=8, sorter_games=sorter_games, sorter_width=8)
+        stages = (StageConfig(games=16), adjusted)
+        trainer = trainer_of(dataclasses.replace(CONFIG, selfplay=selfplay, stage=stages))
+        seen = Seen(trainer, monkeypatch)
+        assert trainer.run(seen)
+        assert [plan.sorter_keep for _, plan in seen.played] == [0, 0, *kept]
 
 
 @pytest.mark.parametrize(

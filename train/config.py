@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import tomllib
+import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -77,7 +78,8 @@ class SelfPlayConfig:
     """Units of the small net that is taught beside the net and sorts plays where luck is adjusted;
     0 = none, all plays are valued by the net."""
     sorter_games: int = 20_000
-    """Games that the sorter learns from before it sorts."""
+    """Games that the sorter learns from before it sorts; of generations, if luck is adjusted in
+    generations alone."""
     sorter_keep: int = 5
     """Plays of a roll, those that the sorter likes best, that the net values."""
 
@@ -249,6 +251,10 @@ class TrainConfig:
     """Rules that the games are played by, as `engine.rules.parse_rules` reads them: the plays that
     they allow, and what they score. Cube, match and draws are not learned."""
     net: ValueNetConfig = field(default_factory=ValueNetConfig)
+    """Shape of the net."""
+    first_net: ValueNetConfig | None = None
+    """Shape of the net until a stage begins with fresh weights; None = as `net`. A small one learns
+    sooner, from sampled games, what the first generation is played by."""
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
     learn: LearnConfig = field(default_factory=LearnConfig)
     stage: tuple[StageConfig, ...] = (StageConfig(games=20_000),)
@@ -262,6 +268,10 @@ class TrainConfig:
                 None if self.stage else "there is no stage; at least one is needed",
             ],
         )
+        if self.first_net is not None and not any(stage.fresh for stage in self.stage):
+            raise ConfigError(
+                "first_net needs a stage with fresh weights of the shape of net after it"
+            )
         rules = parse_rules(self.rules)
         check_scoring(rules)
         if rules.end_rule != "no_draw":
@@ -269,6 +279,10 @@ class TrainConfig:
                 f"rules '{self.rules}': games with end_rule={rules.end_rule} are not learned;"
                 " accepted: end_rule=no_draw"
             )
+
+    def net_after(self, fresh_stages: int) -> ValueNetConfig:
+        """Shape of the net after so many stages have begun with fresh weights."""
+        return self.first_net if self.first_net is not None and fresh_stages == 0 else self.net
 
     @property
     def play_rules(self) -> Rules:
@@ -332,6 +346,9 @@ def _build(kind: Any, values: Any, where: str) -> Any:
             return kind(**parts)  # type: ignore[operator]
         except TypeError as error:
             raise ConfigError(f"{where}: {error}") from None
+    if get_origin(kind) is types.UnionType:
+        (kind,) = (part for part in get_args(kind) if part is not types.NoneType)
+        return None if values is None else _build(kind, values, where)
     if get_origin(kind) is tuple:
         if not isinstance(values, list | tuple):
             raise ConfigError(f"{where}: a list is needed, not '{values}'")
@@ -414,7 +431,7 @@ def load_values(
     """
     values = _preset_values(preset)
     if net is not None:
-        values["net"] = net.as_dict()
+        values["first_net" if "first_net" in values else "net"] = net.as_dict()
     if file is not None:
         try:
             text = file.read_text(encoding="utf-8")

@@ -129,21 +129,15 @@ class Learner:
             )
         return value
 
-    def restart(self, net: ValueNet | None = None) -> None:
-        """Begin anew with Adam's moments and the averages, from a net of the same shape.
-
-        net: None = the averaged weights.
-        """
+    def restart(self) -> None:
+        """Go on from the averaged weights, with Adam's moments and the averages begun anew."""
         with torch.no_grad():
             for part in _PARTS:
                 self.steps[part] = 0
                 self.optimizers[part].state.clear()
-                for (name, p), average in zip(
-                    self.twins[part].named_parameters(), self.averages[part], strict=True
+                for p, average in zip(
+                    self.twins[part].parameters(), self.averages[part], strict=True
                 ):
-                    if net is not None:
-                        array = np.array(getattr(getattr(net, part), name), dtype=np.float32)
-                        average.copy_(torch.from_numpy(array))
                     p.copy_(average)
 
     def check_finite(self) -> None:

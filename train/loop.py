@@ -58,6 +58,8 @@ class RunState:
     """Positions that were learned from in its cycle of steps."""
     fresh_stages: int = 0
     """Stages up to which new weights were taken where the settings ask for them."""
+    sorter_games: int = 0
+    """Games that the sorter has learned from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +130,7 @@ class Trainer:
         self.state = RunState()
         self.previous = self.learner.averaged()
         """Averaged weights after the last round but one; they play the next round."""
+        self.device = device
         self.sorter: Learner | None = None
         """Learns the small net that sorts plays, if a stage takes luck out."""
         self.previous_sorter: ValueNet | None = None
@@ -207,10 +210,23 @@ class Trainer:
             rules=self.config.play_rules,
             luck_adjusted=stage.luck_adjusted,
             # The round is played by the weights of two rounds before.
-            sorter_keep=selfplay.sorter_keep
-            if self.sorter is not None and first_game >= selfplay.sorter_games + 2 * games
-            else 0,
+            sorter_keep=selfplay.sorter_keep if self._sorts(first_game) else 0,
         )
+
+    def _sorter_learns_rounds(self) -> bool:
+        """Whether rounds need a sorter; generations teach their own."""
+        return any(stage.luck_adjusted and not stage.generation for stage in self.config.stage)
+
+    def _sorts(self, first_game: int) -> bool:
+        """Whether the sorter has learned enough when this game is played."""
+        if self.sorter is None:
+            return False
+        settings = self.config.selfplay
+        if not self.settled:
+            return self.state.sorter_games >= settings.sorter_games
+        # The weights that play are two rounds old.
+        least = settings.sorter_games + 2 * settings.games_per_round
+        return self._sorter_learns_rounds() and first_game >= least
 
     def run(self, after_round: Callable[[Progress], bool]) -> bool:
         """Train to the end, or until `after_round` gives False; whether the end was reached.
@@ -276,9 +292,10 @@ class Trainer:
         self._set_learning(stage)
         report = self.learner.learn(boards, targets, order, rate)
         self.learner.check_finite()
-        if self.sorter is not None:
+        if self.sorter is not None and self._sorter_learns_rounds():
             self.sorter.learn(boards, targets, order, rate)
             self.sorter.check_finite()
+            self.state.sorter_games += plan.games
         seconds = clock.add_to(self.state)
         self.state.round += 1
         self.state.games += plan.games
@@ -381,15 +398,20 @@ class Trainer:
         older = self.window[: -state.played_rounds]
         self.window = [*older[max(len(older) - stage.replay + 1, 0) :], whole]
         state.played_rounds = state.learned = 0
-        first = first_sorter = None
         if stage.fresh and state.fresh_stages <= state.generation_stage:
             state.fresh_stages = state.generation_stage + 1
-            first = self._new_net(self.config.net, _SALT_FRESH, state.fresh_stages)
-            if (shape := self.config.selfplay.sorter) is not None:
-                first_sorter = self._new_net(shape, _SALT_SORTER, state.fresh_stages)
-        self.learner.restart(first)
+            settings = self.config
+            fresh = self._new_net(settings.net, _SALT_FRESH, state.fresh_stages)
+            self.learner = Learner(fresh, settings.learn, self.device)
+            self.previous = self.learner.averaged()
+            if (shape := settings.selfplay.sorter) is not None and self.sorter is not None:
+                fresh = self._new_net(shape, _SALT_SORTER, state.fresh_stages)
+                self.sorter = Learner(fresh, settings.learn, self.device)
+                state.sorter_games = 0
+            return
+        self.learner.restart()
         if self.sorter is not None:
-            self.sorter.restart(first_sorter)
+            self.sorter.restart()
 
     def _learn_slice(
         self,
@@ -416,6 +438,7 @@ class Trainer:
         if self.sorter is not None and share * stage.passes < 1:
             self.sorter.learn(boards, targets, order, rate_at(share * stage.passes))
             self.sorter.check_finite()
+            state.sorter_games += round(len(boards) / state.positions * state.games)
         clock.add_to(state)
         state.round += 1
         state.learned += len(boards)

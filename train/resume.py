@@ -153,11 +153,14 @@ def load_state(path: Path) -> Snapshot:
         )
         sorter, shape = _below(arrays, "sorter/"), record.config.selfplay.sorter
         window = _below(arrays, "window/")
+        state = RunState(**facts["state"])
         return Snapshot(
             record=record,
-            state=RunState(**facts["state"]),
+            state=state,
             learner=_below(arrays, "learner/"),
-            previous=_previous(record.config.net, _below(arrays, "previous/")),
+            previous=_previous(
+                record.config.net_after(state.fresh_stages), _below(arrays, "previous/")
+            ),
             log_lengths=facts["log_lengths"],
             sorter=sorter or None,
             previous_sorter=_previous(shape, _below(arrays, "previous_sorter/"))

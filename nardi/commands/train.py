@@ -223,13 +223,14 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
 
 def _check_shape(config: "TrainConfig", parent: "ValueNet", path: Path) -> None:
     """Raises ConfigError if the settings ask for another shape than that of the net."""
-    asked, own = config.net.as_dict(), parent.config.as_dict()
+    place = "net" if config.first_net is None else "first_net"
+    asked, own = config.net_after(0).as_dict(), parent.config.as_dict()
     for part, settings in asked.items():
         for name, value in settings.items():
             if value != own[part][name]:
                 raise ConfigError(
-                    f"net.{part}.{name} is set to {value!r}, but net '{path}', which the run is to"
-                    f" begin with, has {own[part][name]!r}; leave it out to keep that shape"
+                    f"{place}.{part}.{name} is set to {value!r}, but net '{path}', which the run is"
+                    f" to begin with, has {own[part][name]!r}; leave it out to keep that shape"
                 )
 
 
