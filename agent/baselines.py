@@ -4,8 +4,6 @@ All of them play whole batches at once. "First" among equal plays means first in
 order in which `engine.moves` lists them.
 """
 
-from typing import ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,7 +55,7 @@ class RandomBot(Bot):
 class TableBot(Bot):
     """Takes the play with the highest sum of one table entry for each slot of the afterstate."""
 
-    _takes_last: ClassVar[bool] = False
+    _takes_last: bool = False
     """Whether of equal plays it takes the last one and not the first."""
 
     def __init__(self, name: str, rules: Rules, *tables: IntArray) -> None:
@@ -94,10 +92,10 @@ class PipGreedyBot(TableBot):
     """Takes the lowest own pip count, of equals the last play in the order of the boards.
 
     Plays that use the whole roll differ in own pips only where checkers are borne off. The last of
-    the others hits if any hits, and brings its checkers furthest home.
+    the others hits if any hits, and brings its checkers furthest home. In long nardi it takes the
+    first of equals, which moves the checkers farthest back: the last one runs home with a few
+    checkers and leaves the head standing, which loses even to random play.
     """
-
-    _takes_last = True
 
     def __init__(self, name: str = "pip-greedy", rules: Rules = INTERNATIONAL) -> None:
         counts = np.arange(-NUM_CHECKERS, NUM_CHECKERS + 1)
@@ -105,6 +103,7 @@ class PipGreedyBot(TableBot):
         own = np.where(counts > 0, pips * counts, 0)
         own[0] = 0
         super().__init__(name, rules, -own)
+        self._takes_last = rules.game == "short"
 
 
 class PubevalBot(TableBot):
@@ -114,6 +113,9 @@ class PubevalBot(TableBot):
     """
 
     def __init__(self, name: str = "pubeval", rules: Rules = INTERNATIONAL) -> None:
+        """Raises ConfigError for rules of another game."""
+        if rules.game != "short":
+            raise ConfigError(f"bot '{name}' plays short nardi only (game=short)")
         super().__init__(name, rules, pubeval_table(race=False), pubeval_table(race=True))
 
     def _table_numbers(self, boards: Board) -> IntArray:

@@ -44,7 +44,7 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 Probs = NDArray[np.float32]
 
-BOT_TEXTS = ("random", "pip-greedy", "pubeval", "net", "net:FILE")
+BOT_TEXTS = ("random", "pip-greedy", "pubeval", "heuristic", "net", "net:FILE")
 """The texts that `load_bot` knows; a net may be followed by its depth, such as `@2`, or by the
 time for each play, such as `@0.5s`."""
 
@@ -319,6 +319,7 @@ def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:
     net's file raises.
     """
     from agent.baselines import PipGreedyBot, PubevalBot, RandomBot
+    from agent.long_heuristic import LongHeuristicBot
 
     name = text.strip()
     found = re.fullmatch(r"(.*?)(?:@(?:(\d+)|(\d+(?:\.\d+)?)s))?", name, re.DOTALL | re.ASCII)
@@ -329,6 +330,7 @@ def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:
         "random": RandomBot,
         "pip-greedy": PipGreedyBot,
         "pubeval": PubevalBot,
+        "heuristic": LongHeuristicBot,
     }
     is_net = kind == "net" or (kind.startswith("net:") and kind != "net:")
     if kind not in baselines and not is_net:
@@ -340,6 +342,11 @@ def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:
         if depth > 0 or seconds is not None:
             raise ConfigError(f"bot '{text}': {kind} cannot look ahead; accepted: {kind}")
         return baselines[kind](name, rules)
+    if rules.game != "short":
+        raise ConfigError(
+            f"bot '{text}': there is no net of {rules.game} nardi yet; accepted: random,"
+            " pip-greedy, heuristic"
+        )
     path = Path(kind.removeprefix("net:")) if kind.startswith("net:") else None
     from agent.evaluator import load_evaluator
 

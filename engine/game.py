@@ -41,7 +41,7 @@ from engine.results import GameResult, beaver_declined, drawn, played_out, refus
 from engine.rules import INTERNATIONAL, Rules
 from engine.scoring import KINDS, cube_in_use, next_stake
 from engine.turn_context import TurnContext
-from engine.variant import check_board, variant_of
+from engine.variant import check_board, starter_throws_again, variant_of
 
 __all__ = ["GameState"]
 
@@ -262,13 +262,12 @@ class GameState:
         starter: Player = 0 if dice[0] > dice[1] else 1
         # The starter's own die comes first. As a rule he plays both numbers.
         roll = dice if starter == 0 else (dice[1], dice[0])
-        variant = variant_of(self.rules)
-        throws_again = variant.starter_throws_again and not self.rules.opening_dice_played
+        has_context = variant_of(self.rules).has_turn_context
         return self._with(
             on_roll=starter,
             starter=starter,
-            dice=None if throws_again else roll,
-            context=TurnContext(first_turn=True) if variant.has_turn_context else None,
+            dice=None if starter_throws_again(self.rules) else roll,
+            context=TurnContext(first_turn=True) if has_context else None,
         )
 
     def _tie(self) -> "GameState":

@@ -34,7 +34,16 @@ from engine.long_moves import (
 from engine.rules import SCORINGS, Rules, Scoring
 from engine.turn_context import AS_THE_BOARD_TELLS, TurnContext, context_codes
 
-__all__ = ["LONG", "SHORT", "VARIANTS", "Variant", "bans", "check_board", "variant_of"]
+__all__ = [
+    "LONG",
+    "SHORT",
+    "VARIANTS",
+    "Variant",
+    "bans",
+    "check_board",
+    "starter_throws_again",
+    "variant_of",
+]
 
 _BEAR_OFF_BANS: Final = {"allow": 0, "ban_hitter": BAN_HITTER, "ban_home_hit": BAN_HOME_HIT}
 _HEAD_EXCEPTIONS: Final = {
@@ -195,6 +204,11 @@ VARIANTS: Final[dict[str, Variant]] = {SHORT.name: SHORT, LONG.name: LONG}
 def variant_of(rules: Rules) -> Variant:
     """The variant object of the game that these rules are for."""
     return VARIANTS[rules.game]
+
+
+def starter_throws_again(rules: Rules) -> bool:
+    """Whether the opening throw only tells who begins, and he throws anew."""
+    return variant_of(rules).starter_throws_again and not rules.opening_dice_played
 
 
 def check_board(board: ArrayLike | Sequence[int], rules: Rules) -> Board:

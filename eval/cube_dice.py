@@ -28,10 +28,20 @@ class RowDice:
     bot needs draws.
     """
 
-    def __init__(self, seed: int, n_rows: int, *, is_match: bool, with_draws: bool) -> None:
+    def __init__(
+        self,
+        seed: int,
+        n_rows: int,
+        *,
+        is_match: bool,
+        with_draws: bool,
+        throws_again: bool = False,
+    ) -> None:
+        """throws_again: whether the dice of the first turn are not those of the opening throw."""
         self._seed = seed
         self._is_match = is_match
         self._with_draws = with_draws
+        self._throws_again = throws_again
         self._generators: list[np.random.Generator | None] = [None] * n_rows
         self._draw_generators: list[np.random.Generator | None] = [None] * n_rows
         self._rolls = np.zeros((n_rows, _BLOCK, 2), dtype=np.int8)
@@ -39,7 +49,7 @@ class RowDice:
         self._turns = np.zeros(n_rows, dtype=np.int64)
 
     def start(self, row: int, stream: int, game: int) -> OpeningThrow:
-        """The opening throw of a new game in a row; its dice are those of the first turn.
+        """The opening throw of a new game in a row; as a rule its dice are those of the first turn.
 
         game: number of the game in its match, 0 in money play.
         """
@@ -56,8 +66,9 @@ class RowDice:
             ties += 1
             opening = roll_dice(generator)[0]
         self._turns[row] = 0
-        self._fill(row, 1)
-        self._rolls[row, 0] = opening
+        self._fill(row, 0 if self._throws_again else 1)
+        if not self._throws_again:
+            self._rolls[row, 0] = opening
         return ties, int(opening[0]), int(opening[1])
 
     def throw(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.float64] | None]:

@@ -19,7 +19,7 @@ from engine.errors import NardiError
 from engine.notation import Side
 from engine.rules import Rules
 from engine.scoring import KINDS, counted_factor, cube_in_use, next_stake, result_factors
-from engine.variant import variant_of
+from engine.variant import starter_throws_again, variant_of
 from eval import lockstep
 from eval.cube_dice import RowDice
 from eval.cube_tally import CubeCounts
@@ -102,7 +102,13 @@ class _Table:
         self._first_stream = first_stream
         with_draws = any(bot.uses_draws for bot in bots)
         is_match = rules.match_to is not None
-        self._dice = RowDice(seed, n, is_match=is_match, with_draws=with_draws)
+        self._dice = RowDice(
+            seed,
+            n,
+            is_match=is_match,
+            with_draws=with_draws,
+            throws_again=starter_throws_again(rules),
+        )
         self._situations: dict[tuple[int, int, int, int, bool], Situation] = {}
         self._points = np.zeros((n_streams, n_seatings), dtype=np.int64)
         self._n_unfinished = 0
@@ -173,6 +179,8 @@ class _Table:
     def _is_crawford(self, row: int) -> bool:
         rules = self._rules
         if rules.match_to is None or not rules.crawford or self._crawford_played[row]:
+            return False
+        if not variant_of(rules).has_cube:
             return False
         one_away = self._scores[row] == rules.match_to - 1
         return bool(one_away[0] != one_away[1])
@@ -339,7 +347,8 @@ class _Table:
         # For a last throw the side that has finished lends a checker to its bar, where it is in
         # nobody's way (as `engine.game` has it).
         boards = turns.boards.copy()
-        boards[turns.last_throw, 0] = 1
+        lent = turns.last_throw & variant_of(self._rules).has_bar
+        boards[lent, 0] = 1
         after = np.empty_like(boards)
         for number, bot in enumerate(self._meters):
             rows = np.flatnonzero(turns.movers == number)
@@ -347,7 +356,7 @@ class _Table:
                 some = None if draws is None else draws[rows]
                 of_rows = [turns.situations[row] for row in rows]
                 after[rows] = bot.choose_at(boards[rows], turns.rolls[rows], of_rows, some)
-        after[turns.last_throw, 0] = 0
+        after[lent, 0] = 0
         return after
 
     # --- the end of a game ---

@@ -16,7 +16,7 @@ from engine.board import Board
 from engine.dice import game_generator, roll_dice
 from engine.rules import INTERNATIONAL, Rules
 from engine.scoring import result_factors
-from engine.variant import variant_of
+from engine.variant import starter_throws_again, variant_of
 from eval.cube_tally import CubeCounts
 
 if TYPE_CHECKING:
@@ -92,11 +92,14 @@ class _Dice:
     """Dice and draws of the games of some streams, turn by turn; all streams go on together.
 
     The opening throw is the stream's first throw that is no tie; its higher die tells which seat
-    starts and the starter plays both numbers. Draws come from a stream spawned from the dice's, so
-    that the dice are the same whether or not a bot needs draws.
+    starts. The starter plays both numbers, or throws again where the rules say so. Draws come from
+    a stream spawned from the dice's, so that the dice are the same whether or not a bot needs
+    draws.
     """
 
-    def __init__(self, seed: int, first_stream: int, n_streams: int, with_draws: bool) -> None:
+    def __init__(
+        self, seed: int, first_stream: int, n_streams: int, with_draws: bool, rules: Rules
+    ) -> None:
         streams = range(first_stream, first_stream + n_streams)
         self._dice_generators = [game_generator(seed, stream) for stream in streams]
         self._draw_generators = (
@@ -111,6 +114,9 @@ class _Dice:
             self._rolls[stream, 0] = opening
         self.starting_seats = (self._rolls[:, 0, 1] > self._rolls[:, 0, 0]).astype(np.int8)
         """Seat that starts on each stream, `(n_streams,)` int8."""
+        if starter_throws_again(rules):
+            for stream, generator in enumerate(self._dice_generators):
+                self._rolls[stream, 0] = roll_dice(generator)[0]
 
     def throw(self, turn: int, streams: NDArray[np.int64]) -> None:
         """Make this turn's dice ready on these streams; to be called for every turn in order."""
@@ -149,7 +155,8 @@ def play_games(
     its rolls; what they raise goes through. The time of neither is counted as a bot's work.
     """
     n_seatings = 2 if paired else 1
-    dice = _Dice(seed, first_stream, n_streams, any(bot.uses_draws for bot in bots))
+    with_draws = any(bot.uses_draws for bot in bots)
+    dice = _Dice(seed, first_stream, n_streams, with_draws, rules)
     points = np.zeros((n_streams, n_seatings), dtype=np.int8)
     flip = variant_of(rules).flip
     # State of the games that still run, one row each.
@@ -159,12 +166,13 @@ def play_games(
     boards = np.tile(variant_of(rules).start, (len(streams), 1))
     last_throw = np.zeros(len(streams), dtype=np.bool_)
     meters = [WorkMeter(bot) for bot in bots]
+    lends = variant_of(rules).has_bar
     for turn in range(MOST_TURNS if most_turns is None else most_turns):
         dice.throw(turn, streams)
         movers = seats ^ seatings  # number of the bot on roll
         rolls, draws = dice.rolls(turn, streams), dice.draws(turn, streams)
         watch(Turns(turn, boards, rolls, movers, streams, seatings, last_throw))
-        after = _chosen(meters, movers, boards, last_throw, rolls, draws)
+        after = _chosen(meters, movers, boards, last_throw & lends, rolls, draws)
         finished = ~(after[:, 1:] > 0).any(axis=1)
         goes_on = ~finished & ~last_throw
         gets_last_throw = np.zeros_like(last_throw)
@@ -254,7 +262,8 @@ def _chosen(
 ) -> Board:
     """Afterstates of all games' turn, each chosen by the bot on roll."""
     # Plays exist only in a running game: for a last throw the side that has finished lends a
-    # checker to its bar, where it is in nobody's way (as `engine.game` has it).
+    # checker to its bar, where it is in nobody's way (as `engine.game` has it; a game without a bar
+    # does without).
     boards[last_throw, 0] = 1
     after = np.empty_like(boards)
     for number, bot in enumerate(bots):

@@ -28,7 +28,10 @@ def load_player(text: str, rules: Rules = INTERNATIONAL) -> Bot:
     (`Bot.close`): it may be a process.
     """
     name = text.strip()
-    if name.startswith(("exec:", "exec[")):
+    is_exec = name.startswith(("exec:", "exec["))
+    if rules.game != "short" and (is_exec or _PEER.fullmatch(name)):
+        raise ConfigError(f"bot '{text}' plays short nardi only (game=short)")
+    if is_exec:
         from eval.peers.exec_bot import load_exec
 
         return load_exec(name, rules)

@@ -4,8 +4,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.board import BAR, borne_off, opp_borne_off, opp_pip_count, phase, pip_count
-from engine.notation import NOTATIONS, Position
+from engine.board import BAR, borne_off, pip_count
+from engine.notation import Position, notations_of
 from engine.scoring import KINDS
 from nardi.documents import identifiers
 
@@ -32,14 +32,18 @@ def position_text(position: Position) -> str:
     """Board, whose turn it is, and the identifiers."""
     lines = [board_text(position), situation_text(position)]
     texts, notes = identifiers(position)
-    for name in NOTATIONS:
+    for name in notations_of(position):
         text = texts[name] or f"cannot express it: {notes[name]}"
         lines += textwrap.wrap(f"{name:<6} {text}", 80, subsequent_indent=" " * 7)
     return "\n".join(lines)
 
 
 def board_text(position: Position) -> str:
-    """The board: X is the mover, at the bottom, with point numbers as he counts them."""
+    """The board: X is the mover, with point numbers as he counts them.
+
+    In short nardi he sits at the bottom, and the sides come towards each other; in long nardi both
+    go from 24 to 1, the opponent from X's 12 by way of 1 and 24 to 13.
+    """
     upper = [_rows(position, point) for point in range(13, 25)]
     lower = [_rows(position, point) for point in range(12, 0, -1)]
     bar = int(position.board[BAR])
@@ -49,7 +53,8 @@ def board_text(position: Position) -> str:
     lower.insert(6, _column(OPPONENT, opp_bar))
     lines = [_border(range(13, 25))]
     lines += [_line([column[row] for column in upper]) for row in range(_ROWS)]
-    lines += [" |                  |BAR|                  |"]
+    middle = "BAR" if position.game == "short" else "   "
+    lines += [f" |                  |{middle}|                  |"]
     lines += [_line([column[row] for column in lower]) for row in reversed(range(_ROWS))]
     lines += [_border(range(12, 0, -1))]
     for row, text in _facts(position).items():
@@ -84,9 +89,12 @@ def _facts(position: Position) -> dict[int, str]:
     """What stands right of the board, by line."""
     board = position.board
     in_match = position.match_length > 0
-    opp = f"{OPPONENT}  {int(opp_pip_count(board))} pips, {int(opp_borne_off(board))} off"
+    opp_board = position.opp_board
+    opp = f"{OPPONENT}  {int(pip_count(opp_board))} pips, {int(borne_off(opp_board))} off"
     mover = f"{MOVER}  {int(pip_count(board))} pips, {int(borne_off(board))} off"
-    facts = {1: opp, 5: _game(position), 6: _cube(position), 11: mover}
+    facts = {1: opp, 5: _game(position), 11: mover}
+    if position.game == "short":
+        facts[6] = _cube(position)
     if in_match:
         facts[2] = f"   score {position.opp_score}"
         facts[10] = f"   score {position.mover_score}"
@@ -94,12 +102,15 @@ def _facts(position: Position) -> dict[int, str]:
 
 
 def _game(position: Position) -> str:
+    name = "long nardi, " if position.game == "long" else ""
+    if position.game == "long" and position.match_length == 0:
+        return f"{name}single game"
     if position.match_length == 0:
         rules = [name for name in ("jacoby", "beaver") if getattr(position, name)]
         return ", ".join(["money game", *rules])
     special = ", Crawford" if position.crawford else ""
     special = ", post-Crawford" if position.post_crawford else special
-    return f"match to {position.match_length}{special}"
+    return f"{name}match to {position.match_length}{special}"
 
 
 def _cube(position: Position) -> str:
@@ -122,11 +133,22 @@ def situation_text(position: Position) -> str:
         return (
             f"{MOVER} offers to resign {_RESIGNATIONS[position.resignation]}; {decider} to answer"
         )
-    if phase(position.board) == "over":
+    if position.phase == "over":
         return "the game is over"
+    turn = _turn(position)
     if position.dice is not None:
-        return f"{MOVER} to play {position.dice[0]}-{position.dice[1]}"
-    return f"{MOVER} on roll"
+        return f"{MOVER} to play {position.dice[0]}-{position.dice[1]}{turn}"
+    return f"{MOVER} on roll{turn}"
+
+
+def _turn(position: Position) -> str:
+    """Which turn it is, where that is told and matters."""
+    context = position.context
+    if context is None or not context.first_turn:
+        return ""
+    roll = context.opponent_first_roll
+    after = "" if roll is None else f", after {roll[0]}-{roll[1]}"
+    return f", first turn of the {context.player} player{after}"
 
 
 def plays_table(plays: Sequence[tuple[str, Mapping[str, Any]]]) -> str:

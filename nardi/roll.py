@@ -2,21 +2,31 @@
 
 import argparse
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.errors import ConfigError, PositionError
 
 if TYPE_CHECKING:
     from engine.notation import Position
+    from engine.rules import Game
 
-__all__ = ["add_dice_and_rules", "add_rules", "check_nothing_pending", "parse_dice", "with_dice"]
+__all__ = [
+    "add_dice_and_rules",
+    "add_game",
+    "add_rules",
+    "check_net_knows",
+    "check_nothing_pending",
+    "parse_dice",
+    "rules_switches",
+    "with_dice",
+]
 
 Roll = tuple[int, int]
 
 _RULES_HELP = """\
-house rules: international, caucasian or arena, and switches as name=value, separated by commas,
-such as caucasian,jacoby=true; later ones win. What the position itself tells (Jacoby, match,
-largest cube) holds unless it is said here. All switches: docs/rules.md"""
+house rules: international, caucasian, arena or long, and switches as name=value, separated by
+commas, such as caucasian,jacoby=true; later ones win. What the position itself tells (Jacoby,
+match, largest cube) holds unless it is said here. All switches: docs/rules.md"""
 
 
 def add_dice_and_rules(parser: argparse.ArgumentParser, without: str) -> None:
@@ -28,6 +38,25 @@ def add_dice_and_rules(parser: argparse.ArgumentParser, without: str) -> None:
 def add_rules(parser: argparse.ArgumentParser) -> None:
     """Add --rules alone, for commands about positions before the roll."""
     parser.add_argument("--rules", metavar="RULES", default="", help=_RULES_HELP)
+
+
+def add_game(parser: argparse.ArgumentParser) -> None:
+    """Add --game: the game that start and boards of numbers are of."""
+    parser.add_argument(
+        "--game",
+        choices=("short", "long"),
+        help="short nardi (backgammon) or long nardi; default: what the position tells, and short"
+        " for start and boards of numbers",
+    )
+
+
+def rules_switches(text: str, game: "Game | None") -> dict[str, Any]:
+    """The switches that --rules sets, for a game; none if it was not given. Raises ConfigError."""
+    from engine.rules import INTERNATIONAL, LONG_NARDI, parse_switches
+
+    if not text:
+        return {}
+    return parse_switches(text, LONG_NARDI if game == "long" else INTERNATIONAL)
 
 
 def parse_dice(text: str) -> Roll:
@@ -43,6 +72,15 @@ def check_nothing_pending(position: "Position", then: str) -> None:
     if position.offer is not None or position.resignation:
         what = "a cube offer" if position.offer is not None else "a resignation"
         raise PositionError(f"{what} is waiting for its answer; {then}")
+
+
+def check_net_knows(position: "Position") -> None:
+    """Raises ConfigError for a position of a game that no net of ours has learnt."""
+    if position.game != "short":
+        raise ConfigError(
+            f"there is no net of {position.game} nardi yet; nardi plays lists its legal plays, and"
+            " nardi benchmark plays its bots against each other"
+        )
 
 
 def with_dice(position: "Position", dice: Roll | None) -> tuple["Position", list[str]]:

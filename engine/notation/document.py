@@ -4,23 +4,20 @@ from typing import Any
 
 from engine.board import (
     borne_off,
-    opp_borne_off,
-    opp_pip_count,
-    phase,
     pip_count,
 )
 from engine.errors import NardiError
 from engine.notation.position import Position
-from engine.notation.reader import NOTATIONS, format_position
+from engine.notation.reader import format_position, notations_of
 
 __all__ = ["identifiers", "position_document"]
 
 
 def identifiers(position: Position) -> tuple[dict[str, str | None], dict[str, str]]:
-    """The position in every notation, None where one cannot express it, and the reasons why."""
+    """The position in every notation of its game, None where one cannot express it, and why."""
     texts: dict[str, str | None] = {}
     notes: dict[str, str] = {}
-    for notation in NOTATIONS:
+    for notation in notations_of(position):
         try:
             texts[notation] = format_position(position, notation)
         except NardiError as error:
@@ -34,6 +31,7 @@ def position_document(position: Position) -> dict[str, Any]:
     texts, notes = identifiers(position)
     return {
         **texts,
+        "game": position.game,
         "board": position.board.tolist(),
         "dice": None if position.dice is None else list(position.dice),
         "cube_value": position.cube_value,
@@ -51,9 +49,9 @@ def position_document(position: Position) -> dict[str, Any]:
         "mover_player": position.mover_player,
         "game_state": position.game_state,
         "mover_pips": int(pip_count(position.board)),
-        "opp_pips": int(opp_pip_count(position.board)),
+        "opp_pips": int(pip_count(position.opp_board)),
         "mover_off": int(borne_off(position.board)),
-        "opp_off": int(opp_borne_off(position.board)),
-        "phase": phase(position.board),
+        "opp_off": int(borne_off(position.opp_board)),
+        "phase": position.phase,
         "notes": notes,
     }

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from engine.board import OFF, Board, validate
+from engine.board import OFF, Board
 from engine.dice import check_roll
 from engine.errors import AmbiguousPlayError, IllegalPlayError, NotationError
 from engine.notation.fields import shorten
 from engine.notation.gnuid import format_position_id
+from engine.notation.longid import format_longid
 from engine.notation.play_text import Path, format_steps, is_pass, read_paths, split_dice
+from engine.notation.position import Position
 from engine.rules import INTERNATIONAL, Rules
 from engine.turn import Step
 
@@ -66,7 +68,7 @@ def parse_play(
     IllegalPlayError for one that names no legal play, AmbiguousPlayError for one that names two
     with different results, PositionError for a bad board or roll or a finished game.
     """
-    checked = validate(board)
+    checked = _position(board, rules).board
     faces = check_roll(roll)
     dice, words = split_dice(text)
     if dice is not None and sorted(dice) != sorted(faces):
@@ -96,7 +98,7 @@ def parse_play(
         names = " or ".join(f"'{format_play(play, checked)}'" for play in results.values())
         raise AmbiguousPlayError(
             f"'{shorten(text)}' can be {names} with {faces[0]}-{faces[1]} from"
-            f" {format_position_id(checked)}, with different results; write it with the point in"
+            f" {_identifier(checked, rules)}, with different results; write it with the point in"
             " between"
         )
     return legal[0][1]
@@ -113,6 +115,17 @@ def format_play(play: Play | Sequence[Sequence[int]], board: ArrayLike) -> str:
     return format_steps(steps, np.asarray(board))
 
 
+def _position(board: ArrayLike, rules: Rules) -> Position:
+    """Raises PositionError for a board that the game does not know."""
+    return Position(board=np.asarray(board), game=rules.game)
+
+
+def _identifier(board: Board, rules: Rules) -> str:
+    if rules.game == "long":
+        return format_longid(_position(board, rules)).partition(":")[0]
+    return format_position_id(board)
+
+
 def _parse_pass(
     words: str, board: Board, roll: tuple[int, int], rules: Rules, context: "TurnContext | None"
 ) -> Play:
@@ -124,7 +137,7 @@ def _parse_pass(
     if not words.strip():
         raise NotationError(
             f"the text names no play; an empty one is a pass, but {_count(len(plays))} legal with"
-            f" {roll[0]}-{roll[1]} from {format_position_id(board)}: {_names(plays, board)}"
+            f" {roll[0]}-{roll[1]} from {_identifier(board, rules)}: {_names(plays, board)}"
         )
     raise _illegal(words, "there are legal plays", board, roll, rules, context)
 
@@ -142,7 +155,7 @@ def _illegal(
     plays = legal_plays(board, roll, rules, context)[1]
     return IllegalPlayError(
         f"'{shorten(text)}' cannot be played with {roll[0]}-{roll[1]} from"
-        f" {format_position_id(board)} ({reason}); legal: {_names(plays, board)}"
+        f" {_identifier(board, rules)} ({reason}); legal: {_names(plays, board)}"
     )
 
 

@@ -7,9 +7,12 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from engine.board import START, Board, validate
+from engine.board import NUM_CHECKERS, START, Board, Phase, borne_off, flip, has_contact, validate
 from engine.dice import check_roll
 from engine.errors import PositionError
+from engine.long_board import flip_half_turn, has_long_contact, long_board_faults
+from engine.rules import GAMES, Game
+from engine.turn_context import TurnContext
 
 __all__ = ["Offer", "Position", "Side"]
 
@@ -35,6 +38,10 @@ class Position:
 
     board: Board = dataclasses.field(default_factory=START.copy)
     """`(26,)` int8 seen by the mover; kept as a read-only copy."""
+    game: Game = "short"
+    """Which game the board is one of."""
+    context: TurnContext | None = None
+    """What the turn depends on beyond the board, in long nardi; None = as the board tells."""
     dice: tuple[int, int] | None = None
     """The two dice in the order given, or None before the roll."""
     cube_value: int = 1
@@ -77,6 +84,8 @@ class Position:
         ]
         try:
             board = validate(self.board)
+            if self.game == "long" and (of_long := long_board_faults(board)):
+                faults[:0] = of_long
         except PositionError as error:
             faults.insert(0, str(error))
         try:
@@ -92,6 +101,12 @@ class Position:
 
     def _contradictions(self) -> list[str]:
         """What is wrong with fields that are each good alone."""
+        has_cube = (
+            self.cube_value > 1
+            or self.crawford
+            or self.max_cube is not None
+            or any((self.cube_owner, self.offer, self.jacoby, self.beaver))
+        )
         score = f"{self.mover_score}-{self.opp_score}"
         is_match = self.match_length > 0
         playing = self.game_state == _PLAYING
@@ -99,6 +114,14 @@ class Position:
             (
                 playing and is_match and min(self.mover_away, self.opp_away) < 1,
                 f"the score {score} ends a match to {self.match_length}, but a game is in play",
+            ),
+            (
+                self.game == "long" and has_cube,
+                "long nardi is played without a doubling cube, and so without Crawford games",
+            ),
+            (
+                self.game == "short" and self.context is not None,
+                "short nardi knows no context of a turn",
             ),
             (self.crawford and not is_match, "money play has no Crawford game"),
             (is_match and self.jacoby is True, "Jacoby's rule is for money play only"),
@@ -126,6 +149,19 @@ class Position:
     def _expected_decider(self) -> Side:
         answers = self.offer in ("double", "raccoon")
         return "opponent" if answers != (self.resignation > 0) else "mover"
+
+    @property
+    def opp_board(self) -> Board:
+        """The board seen by the opponent, `(26,)` int8."""
+        return (flip if self.game == "short" else flip_half_turn)(self.board)
+
+    @property
+    def phase(self) -> Phase:
+        """ "over" if a side has borne off everything, "contact" if the two can still meet."""
+        if NUM_CHECKERS in (borne_off(self.board), borne_off(self.opp_board)):
+            return "over"
+        meet = (has_contact if self.game == "short" else has_long_contact)(self.board)
+        return "contact" if meet else "race"
 
     @property
     def mover_away(self) -> int:
@@ -174,6 +210,8 @@ _COUNT: Final = (_is_count(0), "a whole number from 0 up")
 _FLAG: Final = (_is_one_of(True, False), "true, false")
 _KNOWN_FLAG: Final = (_is_one_of(True, False, None), "true, false, none")
 _CHECKS: Final = (
+    ("game", _is_one_of(*GAMES), ", ".join(GAMES)),
+    ("context", lambda v: v is None or isinstance(v, TurnContext), "none or a TurnContext"),
     ("cube_value", _is_count(1), "a whole number from 1 up"),
     ("cube_owner", _is_one_of(*_SIDES, None), "mover, opponent, none"),
     ("decider", _is_one_of(*_SIDES), "mover, opponent"),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from engine.errors import ConfigError
 from engine.notation.position import Position
 from engine.rules import Rules
 
@@ -21,6 +22,11 @@ def position_rules(
     conflict. Raises ConfigError for an unknown switch or value.
     """
     told = _told(position)
+    if switches.get("game", position.game) != position.game:
+        raise ConfigError(
+            f"a position of {position.game} nardi cannot be played by rules of"
+            f" game={switches['game']}"
+        )
     rules = base.replace(**told).replace(**switches)
     conflicts = [
         f"{name}: the position says {_text(told[name])}, but {_text(switches[name])} was asked for"
@@ -38,7 +44,7 @@ def position_rules(
 
 def _told(position: Position) -> dict[str, Any]:
     """The switches that a position tells, by name."""
-    told: dict[str, Any] = {}
+    told: dict[str, Any] = {"game": position.game} if position.game != "short" else {}
     if _tells_score(position):
         told["match_to"] = position.match_length or None
     if position.crawford:

@@ -1,56 +1,81 @@
 """Which notation a text is in, and positions read from and written in any of them."""
 
 import re
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
-from engine.board import NUM_SLOTS
+from engine.board import NUM_SLOTS, START
 from engine.errors import NotationError
+from engine.long_board import LONG_START
 from engine.notation.fields import build_position, shorten
 from engine.notation.gnuid import format_gnuid, parse_gnuid
+from engine.notation.longid import format_longid, looks_like_longid, parse_longid
 from engine.notation.ogid import format_ogid, looks_like_ogid, parse_ogid
 from engine.notation.position import Position
 from engine.notation.xgid import format_xgid, parse_xgid
+from engine.rules import Game
 
-__all__ = ["NOTATIONS", "Notation", "format_position", "parse_position"]
+__all__ = ["NOTATIONS", "Notation", "format_position", "notations_of", "parse_position"]
 
-Notation = Literal["xgid", "gnuid", "ogid"]
-NOTATIONS: Final[tuple[Notation, ...]] = get_args(Notation)
-"""What `format_position` writes."""
+Notation = Literal["xgid", "gnuid", "ogid", "longid"]
+NOTATIONS: Final[tuple[Notation, ...]] = ("xgid", "gnuid", "ogid")
+"""What `format_position` writes of short nardi."""
+_OF_LONG: Final[tuple[Notation, ...]] = ("longid",)
 
 _ACCEPTED: Final = (
     "a GNU Backgammon ID (4HPwATDgc/ABMA or 4HPwATDgc/ABMA:cAkAAAAAAAAA), an XGID"
     " (XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10), an OGID"
-    " (11ccccchhhjjjjj:66666888dddddoo:N0N::B:R:0:0:0), 26 whole numbers, or start"
+    " (11ccccchhhjjjjj:66666888dddddoo:N0N::B:R:0:0:0), 26 whole numbers, or start; of long nardi"
+    " LONG=-----------o-----------O"
 )
-_WRITERS: Final = {"xgid": format_xgid, "gnuid": format_gnuid, "ogid": format_ogid}
+_WRITERS: Final = {
+    "xgid": format_xgid,
+    "gnuid": format_gnuid,
+    "ogid": format_ogid,
+    "longid": format_longid,
+}
 _LABELLED_POSITION_ID: Final = re.compile(r"\bposition[ _-]?id\s*[:=]?\s*(\S*)", re.IGNORECASE)
 _LABELLED_MATCH_ID: Final = re.compile(r"\bmatch[ _-]?id\s*[:=]?\s*(\S*)", re.IGNORECASE)
 
 
-def parse_position(text: str) -> Position:
+def notations_of(position: Position) -> tuple[Notation, ...]:
+    """The notations of the position's game."""
+    return _OF_LONG if position.game == "long" else NOTATIONS
+
+
+def parse_position(text: str, game: Game | None = None) -> Position:
     """The position a text tells in any notation that nardi reads.
 
     Accepted: a Position ID alone or with a Match ID (joined by a colon or a blank, or as GNU
     Backgammon prints them in "Position ID: … Match ID: …"), an XGID anywhere in a text, an OGID, a
-    board of 26 whole numbers seen by the side on roll (with commas, blanks or brackets), or the
-    word start. Raises NotationError if the text cannot be read, PositionError if what it says
-    cannot occur.
+    board of 26 whole numbers seen by the side on roll (with commas, blanks or brackets), the word
+    start, or LONG= (docs/long.md). game: which game start and numbers are of, None = short nardi;
+    the other notations are of one game and must be of this one. Raises NotationError if the text
+    cannot be read, PositionError if what it says cannot occur.
     """
     text = text.strip().strip("\"'`\ufeff").strip()
+    position = _parse(text, game or "short")
+    if game is not None and position.game != game:
+        raise NotationError(f"'{shorten(text)}' is a position of {position.game} nardi, not {game}")
+    return position
+
+
+def _parse(text: str, game: Game) -> Position:
     if text.lower() == "start":
-        return Position()
+        return Position(game=game, board=LONG_START if game == "long" else START)
+    if looks_like_longid(text):
+        return parse_longid(text)
     if re.search(r"xgid\s*=", text, re.IGNORECASE):
         return parse_xgid(text)
     if re.match(r"ogid\s*[=:]", text, re.IGNORECASE) or looks_like_ogid(text):
         return parse_ogid(text)
     if re.fullmatch(r"[-0-9\s,()\[\]]+", text, re.ASCII) and re.search(r"[\s,\[(]", text):
-        return _parse_board(text)
+        return _parse_board(text, game)
     if text.count(":") >= 3 and not _LABELLED_POSITION_ID.search(text):
         return parse_xgid(text)
     return parse_gnuid(_find_gnuid(text))
 
 
-def _parse_board(text: str) -> Position:
+def _parse_board(text: str, game: Game) -> Position:
     inner = re.fullmatch(r"\s*(?:\[([^\[\]()]*)\]|\(([^\[\]()]*)\)|([^\[\]()]*))\s*", text)
     numbers = "" if inner is None else (inner[1] or inner[2] or inner[3] or "").strip()
     parts = re.split(r"\s*,\s*|\s+", numbers)
@@ -62,7 +87,7 @@ def _parse_board(text: str) -> Position:
             f" exactly {NUM_SLOTS} whole numbers: the opponent's bar, points 1 to 24, the mover's"
             " bar"
         )
-    return build_position("board", text, board=[int(part) for part in parts])
+    return build_position("board", text, board=[int(part) for part in parts], game=game)
 
 
 def _find_gnuid(text: str) -> str:
@@ -90,10 +115,15 @@ def _could_be_id(part: str) -> bool:
 
 
 def format_position(position: Position, notation: Notation) -> str:
-    """The position written in a notation: "xgid", "gnuid" or "ogid".
+    """The position written in a notation: "xgid", "gnuid", "ogid" or "longid".
 
     Raises NotationError, with the reason, for a position which the notation cannot hold.
     """
     if notation not in _WRITERS:
         raise NotationError(f"unknown notation '{notation}'; accepted: {', '.join(_WRITERS)}")
+    if notation not in notations_of(position):
+        raise NotationError(
+            f"{notation} cannot hold a position of {position.game} nardi; accepted:"
+            f" {', '.join(notations_of(position))}"
+        )
     return _WRITERS[notation](position)

@@ -80,6 +80,8 @@ def _answer(text: str) -> Answer:
     from nardi.render import board_text, probs_table, situation_text
 
     position = parse_position(text)
+    if position.game != "short":
+        raise PositionError("the tables of endings are of short nardi only")
     board = position.board
     if reason := why_not_covered(board):
         raise PositionError(f"the tables of endings do not know this position: {reason}")

@@ -19,7 +19,7 @@ _WORST: Final = 5
 _MATCHES: Final = 200
 _GAMES_AT_MOST: Final = 100_000  # where something else is to end it
 _OF_DUELS: Final = (
-    *("games", "seed", "workers", "rules", "luck", "luck_net"),
+    *("games", "seed", "workers", "game", "rules", "luck", "luck_net"),
     *("until_width", "until_decided", "out"),
     *("cube", "money", "match", "jacoby", "beaver"),
 )
@@ -27,9 +27,9 @@ _OF_DUELS: Final = (
 _TOO_WEAK: Final = {"random", "pip-greedy"}
 
 _BOT_HELP = """\
-random, pip-greedy, pubeval, net (the one that nardi brings) or net:FILE; a depth may follow, as in
-net@0. Other programs (pip install 'nardi[peers]'): gnubg@N and sage@N with N = 0, 1 or 2; any
-other: exec:COMMAND (docs/protocol.md)"""
+random, pip-greedy, pubeval, heuristic (of long nardi), net (the one that nardi brings) or net:FILE;
+a depth may follow, as in net@0. Other programs (pip install 'nardi[peers]'): gnubg@N and sage@N
+with N = 0, 1 or 2; any other: exec:COMMAND (docs/protocol.md)"""
 _DESCRIPTION = """\
 Play money games of two bots, without the cube or with it, and tell how many points per game the
 first wins from the second, or play matches and tell how many it wins; of three or more bots, play
@@ -85,7 +85,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     lengths = kinds.add_mutually_exclusive_group()
     lengths.add_argument(
-        "--match", type=int, metavar="N", help="with the cube, matches to N points"
+        "--match",
+        type=int,
+        metavar="N",
+        help="with the cube, matches to N points; in long nardi without it",
     )
     lengths.add_argument("--money", action="store_true", help="with the cube, money games")
     kinds.add_argument(
@@ -133,6 +136,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument(
         "--workers", type=int, metavar="W", help="processes to use; default: one for each CPU"
+    )
+    parser.add_argument(
+        "--game",
+        choices=("short", "long"),
+        help="short nardi (backgammon) or long nardi (docs/long.md); default: short",
     )
     parser.add_argument(
         "--rules",
@@ -367,9 +375,17 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
 def _rules(args: argparse.Namespace) -> tuple["Rules", bool]:
     """The rules, and whether the cube is played with."""
     from engine.errors import ConfigError
-    from engine.rules import parse_rules
+    from engine.rules import INTERNATIONAL, LONG_NARDI, parse_rules
 
-    rules = parse_rules(args.rules or "international")
+    base = LONG_NARDI if args.game == "long" else INTERNATIONAL
+    rules = parse_rules(args.rules, base) if args.rules else base
+    if rules.game != (args.game or rules.game):
+        raise ConfigError(f"--rules {args.rules} are of {rules.game} nardi, --game of {args.game}")
+    if rules.game == "long" and (args.cube or args.money or args.jacoby or args.beaver):
+        raise ConfigError(
+            "long nardi is played without a doubling cube: --cube, --money, --jacoby and --beaver"
+            " do not go with it; --match N plays matches without one"
+        )
     if args.match is not None:
         rules = rules.replace(match_to=args.match)
     elif args.money:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import ConfigError
 from nardi.compiling import compiling_is_told
 from nardi.met_source import add_met, met_of
-from nardi.roll import add_dice_and_rules, check_nothing_pending, parse_dice, with_dice
+from nardi.roll import (
+    add_dice_and_rules,
+    check_net_knows,
+    check_nothing_pending,
+    parse_dice,
+    with_dice,
+)
 from nardi.search_options import Looks, add_filter, add_ply, looks_of, searcher_of
 from nardi.source import Answer, add_position, answer_all
 
@@ -88,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
     def answer(text: str) -> Answer:
         position = parse_position(text)
+        check_net_knows(position)
         check_nothing_pending(position, "its answer: nardi cube; plays come after it")
         position, notes = with_dice(position, dice)
         rules, conflicts = position_rules(position, INTERNATIONAL, switches)

@@ -2,6 +2,7 @@
 
 import argparse
 
+from nardi.roll import add_game
 from nardi.source import Answer, add_position, answer_all
 
 __all__ = ["add_parser", "run"]
@@ -17,11 +18,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         allow_abbrev=False,
     )
     add_position(parser)
+    add_game(parser)
     parser.add_argument(
         "--to",
         required=True,
-        choices=("xgid", "gnuid", "ogid"),
-        help="gnuid is GNU Backgammon's PositionID:MatchID",
+        choices=("xgid", "gnuid", "ogid", "longid"),
+        help="gnuid is GNU Backgammon's PositionID:MatchID, longid the notation of long nardi",
     )
     parser.set_defaults(run=run)
 
@@ -31,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from nardi.documents import position_document
 
     def answer(text: str) -> Answer:
-        position = parse_position(text)
+        position = parse_position(text, args.game)
         converted = format_position(position, args.to)
         document = {"to": args.to, "text": converted, "position": position_document(position)}
         return Answer(document, converted)

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import PositionError
+from engine.errors import ConfigError, PositionError
 from nardi.commands.best_move import add_net
 from nardi.compiling import compiling_is_told
 from nardi.met_source import add_met, met_of
@@ -60,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
 
     def answer(text: str) -> Answer:
         position = parse_position(text)
+        if position.game == "long":
+            raise ConfigError("long nardi is played without a doubling cube")
         _check_before_roll(position)
         rules, conflicts = position_rules(position, INTERNATIONAL, switches)
         situation = Situation.of_position(position, rules)

@@ -7,6 +7,7 @@ from engine.errors import PositionError
 from nardi.commands.best_move import add_net
 from nardi.compiling import compiling_is_told
 from nardi.met_source import add_met, met_of
+from nardi.roll import check_net_knows
 from nardi.search_options import add_ply, looks_of, searcher_of
 from nardi.source import Answer, add_position, answer_all
 
@@ -51,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
     def answer(text: str) -> Answer:
         position = parse_position(text)
+        check_net_knows(position)
         if not position.board.any():
             raise PositionError("the board is empty: without checkers there is nothing to win")
         rules, _ = position_rules(position, INTERNATIONAL, {})

@@ -5,7 +5,14 @@ from typing import Any
 
 from engine.errors import PositionError
 from nardi.compiling import compiling_is_told
-from nardi.roll import add_dice_and_rules, check_nothing_pending, parse_dice, with_dice
+from nardi.roll import (
+    add_dice_and_rules,
+    add_game,
+    check_nothing_pending,
+    parse_dice,
+    rules_switches,
+    with_dice,
+)
 from nardi.source import Answer, add_position, answer_all
 
 __all__ = ["add_parser", "run"]
@@ -21,6 +28,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         allow_abbrev=False,
     )
     add_position(parser)
+    add_game(parser)
     add_dice_and_rules(parser, without="the position's dice")
     parser.set_defaults(run=run)
 
@@ -28,14 +36,16 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(args: argparse.Namespace) -> int:
     from engine.moves import legal_plays
     from engine.notation import format_play, parse_position, position_rules
-    from engine.rules import INTERNATIONAL, parse_switches
+    from engine.rules import INTERNATIONAL
     from nardi.documents import position_document
 
     dice = None if args.dice is None else parse_dice(args.dice)
-    switches = parse_switches(args.rules) if args.rules else {}
+    if args.position == "-":  # wrong rules end it before the first line
+        rules_switches(args.rules, args.game)
 
     def answer(text: str) -> Answer:
-        position = parse_position(text)
+        position = parse_position(text, args.game)
+        switches = rules_switches(args.rules, position.game)
         check_nothing_pending(position, "plays come after that")
         position, notes = with_dice(position, dice)
         if position.dice is None:
@@ -45,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         roll = position.dice
         rules, conflicts = position_rules(position, INTERNATIONAL, switches)
         with compiling_is_told():
-            afterstates, steps = legal_plays(position.board, roll, rules)
+            afterstates, steps = legal_plays(position.board, roll, rules, position.context)
         texts = [format_play(some, position.board) for some in steps]
         document: dict[str, Any] = {
             "position": position_document(position),

@@ -11,7 +11,13 @@ from nardi.commands.best_move import add_net
 from nardi.compiling import compiling_is_told
 from nardi.exact_endings import prepare_tables
 from nardi.met_source import add_met, met_of
-from nardi.roll import add_dice_and_rules, check_nothing_pending, parse_dice, with_dice
+from nardi.roll import (
+    add_dice_and_rules,
+    check_net_knows,
+    check_nothing_pending,
+    parse_dice,
+    with_dice,
+)
 from nardi.source import Answer, add_position, answer_all
 
 if TYPE_CHECKING:
@@ -126,6 +132,7 @@ def run(args: argparse.Namespace) -> int:
     def answer(text: str) -> Answer:
         nonlocal interrupted
         position = parse_position(text)
+        check_net_knows(position)
         check_nothing_pending(position, "only positions before the roll, and plays, are rolled out")
         position, notes = with_dice(position, dice)
         rules, conflicts = position_rules(position, INTERNATIONAL, switches)
