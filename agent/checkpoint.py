@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
@@ -68,8 +69,11 @@ def net_path(path: Path) -> Path:
     return path
 
 
-def save_net(path: Path, net: ValueNet) -> None:
-    """Write a net and its facts. Raises CheckpointError if the file cannot be written."""
+def save_net(path: Path, net: ValueNet, *, half: bool = False) -> None:
+    """Write a net and its facts. Raises CheckpointError if the file cannot be written.
+
+    half: numbers of 16 bits, half the size; they are read back as 32 bits, rounded to three digits.
+    """
     facts = dict(net.facts) | {
         "format": FORMAT,
         "variant": net.facts.get("variant", _VARIANT),
@@ -83,6 +87,11 @@ def save_net(path: Path, net: ValueNet) -> None:
         for part in _PARTS
         for name, array in getattr(net, part)._asdict().items()
     }
+    if half:
+        with np.errstate(over="ignore"):  # told below
+            arrays = {name: array.astype(np.float16) for name, array in arrays.items()}
+        if not all(np.isfinite(array).all() for array in arrays.values()):
+            raise CheckpointError("the net has weights above 65504, too large for 16 bits")
     content = save(arrays, metadata={_KEY: json.dumps(facts, sort_keys=True)})
     try:
         write_atomically(path, content)
@@ -143,6 +152,10 @@ def _check_use(path: Path, facts: dict[str, Any]) -> None:
         raise CheckpointError(f"net '{path}' does not tell the shapes of {' and '.join(_PARTS)}")
 
 
+def _widened(array: NDArray[Any]) -> NDArray[Any]:
+    return array.astype(np.float32) if array.dtype == np.float16 else array
+
+
 def load_net(path: Path) -> ValueNet:
     """A net and its facts. Raises CheckpointError for a missing, damaged or foreign file."""
     with _open(path) as file:
@@ -158,7 +171,7 @@ def load_net(path: Path) -> ValueNet:
             part_config = getattr(config, part)
             try:
                 arrays = {
-                    name: file.get_tensor(f"{part}/{name}")
+                    name: _widened(file.get_tensor(f"{part}/{name}"))
                     for name in array_shapes(part_config)
                     if f"{part}/{name}" in names
                 }

@@ -165,6 +165,28 @@ def test_refusals(content: bytes | None, message: str, tmp_path: Path, capsys: C
         assert str(path) in captured.err
 
 
+def test_half_the_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, small = tmp_path / "net.safetensors", tmp_path / "half.safetensors"
+    net = random_net(SMALL, np.random.default_rng(1), {"games": 7})
+    save_net(path, net)
+    assert run("net", str(path), "--half", str(small)) == DONE
+    assert str(small) in capsys.readouterr().out
+    assert small.stat().st_size < 0.6 * path.stat().st_size
+    again = load_net(small)
+    assert (again.facts["games"], again.config) == (7, net.config)
+    for part in ("contact", "race"):
+        for one, two in zip(getattr(net, part), getattr(again, part), strict=True):
+            assert two.dtype == np.float32
+            np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-6)
+    assert run("net", str(path), "--half", str(small)) == FAILED
+    assert "is there already; accepted: a new file" in capsys.readouterr().err
+    net.contact.bias[0] = 1e5
+    save_net(path, net)
+    assert run("net", str(path), "--half", str(tmp_path / "x")) == FAILED
+    assert "too large for 16 bits" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
 def test_one_warning_where_a_net_has_learned_under_other_rules(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

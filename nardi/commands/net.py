@@ -22,17 +22,29 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="FILE",
         help="a .safetensors file, or nardi or fast, which come with it; default: nardi",
     )
+    parser.add_argument(
+        "--half",
+        type=Path,
+        metavar="OUT",
+        help="write the net to OUT in half the size, with numbers of 16 bits, and tell of that",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    from agent.checkpoint import default_net_path, load_net, net_path
+    from agent.checkpoint import default_net_path, load_net, net_path, save_net
+    from engine.errors import ConfigError
     from nardi.documents import json_line
     from nardi.net_facts import net_file_document, net_file_text
 
     path = default_net_path() if args.file is None else net_path(args.file)
     net = load_net(path)
+    if args.half is not None:
+        if args.half.exists():
+            raise ConfigError(f"'{args.half}' is there already; accepted: a new file")
+        save_net(args.half, net, half=True)
+        path, net = args.half, load_net(args.half)
     document = net_file_document(path, net)
     print(json_line(document) if args.json else net_file_text(document, net))
     return 0
