@@ -92,14 +92,14 @@ def test_draws_by_the_last_throw() -> None:
 def test_dice_are_the_stream_of_the_game() -> None:
     """The same ones with and without draws, and nothing but throws of the stream in order."""
     streams = np.arange(3)
-    with_draws, without = lockstep._Dice(9, 4, 3, True), lockstep._Dice(9, 4, 3, False)
+    with_draws, without = (lockstep._Dice(9, 4, 3, draws, INTERNATIONAL) for draws in (True, False))
     for turn in range(150):
         for dice in (with_draws, without):
             dice.throw(turn, streams)
         assert (with_draws.rolls(turn, streams) == without.rolls(turn, streams)).all()
     throws = roll_dice(game_generator(9, 5), 400)
     opening = int(np.flatnonzero(throws[:, 0] != throws[:, 1])[0])
-    fresh = lockstep._Dice(9, 4, 3, False)
+    fresh = lockstep._Dice(9, 4, 3, False, INTERNATIONAL)
     for turn in range(150):
         fresh.throw(turn, streams)
         assert fresh.rolls(turn, streams)[1].tolist() == throws[opening + turn].tolist()
