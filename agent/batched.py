@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from agent.kernels.boards import CONTACT, RACE
 from agent.kernels.value import NetArrays, first_layers
 from agent.net import NetConfig, ValueNet
-from engine.board import BAR, Board, has_contact
+from engine.board import BAR, Board
 from engine.features import expert_inputs, seen_slots
+from engine.rules import INTERNATIONAL, LONG_NARDI
 from engine.scoring import outcome_mask
+from engine.variant import variant_of
 
 __all__ = ["batch_probabilities"]
 
@@ -26,9 +28,11 @@ def batch_probabilities(net: ValueNet, boards: ArrayLike) -> FloatArray:
     Finished games give their exact outcome. Boards are taken as valid.
     """
     b = np.ascontiguousarray(boards, dtype=np.int8)
-    possible = outcome_mask(b)
+    rules = LONG_NARDI if net.is_long else INTERNATIONAL
+    variant = variant_of(rules)
+    possible = outcome_mask(b, rules)
     probs = possible.astype(np.float32)
-    kinds = np.where(has_contact(b), CONTACT, RACE)
+    kinds = np.where(variant.has_contact(b), CONTACT, RACE)
     own_left = (b[:, 1:] > 0).any(axis=1)
     opp_left = (b[:, 0] > 0) | (b[:, 1:BAR] < 0).any(axis=1)
     running = own_left & opp_left
@@ -38,7 +42,7 @@ def batch_probabilities(net: ValueNet, boards: ArrayLike) -> FloatArray:
     ):
         rows = np.flatnonzero(running & (kinds == kind))
         if len(rows):
-            logits = _logits(config, arrays, b[rows])
+            logits = _logits(config, arrays, b[rows], variant.flip(b[rows]))
             probs[rows] = possible[rows] / (1 + np.exp(-logits))
     win = probs[:, 0]
     probs[:, 1] = np.minimum(probs[:, 1], win)
@@ -48,7 +52,7 @@ def batch_probabilities(net: ValueNet, boards: ArrayLike) -> FloatArray:
     return probs
 
 
-def _logits(config: NetConfig, arrays: NetArrays, boards: Board) -> FloatArray:
+def _logits(config: NetConfig, arrays: NetArrays, boards: Board, opp_boards: Board) -> FloatArray:
     seen = seen_slots(boards).astype(np.int64)
     width = config.width
     x = np.empty((len(seen), width + config.num_experts), dtype=np.float32)
@@ -56,7 +60,11 @@ def _logits(config: NetConfig, arrays: NetArrays, boards: Board) -> FloatArray:
     first_layers(arrays.points, arrays.pairs, arrays.bias, seen, scratch, x)
     np.maximum(x[:, :width], 0, out=x[:, :width])
     x[:, width:] = expert_inputs(config.experts, boards)
-    tails = _tails(boards) if config.num_tails > 1 else np.zeros(len(boards), dtype=np.int64)
+    tails = (
+        _tails(boards, opp_boards)
+        if config.num_tails > 1
+        else np.zeros(len(boards), dtype=np.int64)
+    )
     logits = np.empty((len(boards), 5), dtype=np.float32)
     for tail in np.unique(tails):
         rows = np.flatnonzero(tails == tail)
@@ -67,8 +75,10 @@ def _logits(config: NetConfig, arrays: NetArrays, boards: Board) -> FloatArray:
     return logits
 
 
-def _tails(boards: Board) -> NDArray[np.int64]:
+def _tails(boards: Board, opp_boards: Board) -> NDArray[np.int64]:
     """Numbers of the nine tails, as `agent.kernels.boards.num_tail` gives them."""
-    own = boards[:, BAR].astype(np.int64) + np.maximum(boards[:, 19:25], 0).sum(axis=1)
-    opponent = boards[:, 0].astype(np.int64) + np.maximum(-boards[:, 1:7], 0).sum(axis=1)
+    own, opponent = (
+        some[:, BAR].astype(np.int64) + np.maximum(some[:, 19:25], 0).sum(axis=1)
+        for some in (boards, opp_boards)
+    )
     return np.asarray(3 * np.clip(own - 1, 0, 2) + np.clip(opponent - 1, 0, 2))

@@ -186,18 +186,19 @@ class NetBot(Bot):
     has_probabilities = True
 
     def __init__(self, name: str, evaluator: "Evaluator", rules: Rules = INTERNATIONAL) -> None:
-        from agent.ranking import check_scoring, plays_like_international
+        from agent.ranking import check_scoring, plays_like_international, plays_like_usual
 
         super().__init__(name, rules)
         check_scoring(rules)
         self._evaluator = evaluator.for_rules(rules)
         self._is_international = plays_like_international(rules)
+        self._is_usual = plays_like_usual(rules)
 
     def choose(
         self, boards: Board, rolls: NDArray[np.int8], draws: FloatArray | None = None
     ) -> Board:
-        if self._is_international:
-            return self._evaluator.choose(boards, rolls)
+        if self._is_usual:
+            return self._evaluator.choose(boards, rolls, self.rules)
         afterstates, offsets = legal_afterstates_batch(boards, rolls, self.rules)
         from agent.ranking import scored
 
@@ -342,15 +343,10 @@ def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:
         if depth > 0 or seconds is not None:
             raise ConfigError(f"bot '{text}': {kind} cannot look ahead; accepted: {kind}")
         return baselines[kind](name, rules)
-    if rules.game != "short":
-        raise ConfigError(
-            f"bot '{text}': there is no net of {rules.game} nardi yet; accepted: random,"
-            " pip-greedy, heuristic"
-        )
     path = Path(kind.removeprefix("net:")) if kind.startswith("net:") else None
     from agent.evaluator import load_evaluator
 
-    evaluator = load_evaluator(path)
+    evaluator = load_evaluator(path, rules.game)
     if depth == 0 and seconds is None:
         return NetBot(name, evaluator, rules)
     if seconds == 0:
@@ -358,7 +354,7 @@ def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:
     from agent.checkpoint import load_sorter
     from agent.search import Searcher
 
-    searcher = Searcher(evaluator, load_sorter())
+    searcher = Searcher(evaluator, load_sorter(rules.game))
     if seconds is not None:
         searcher.warm_up()
         return SearchBot(name, searcher, 1, rules, seconds)

@@ -10,6 +10,7 @@ from agent.kernels.value import NetArrays, Work, children_probs
 from agent.move_filter import MoveFilter
 from engine.board import NUM_CHECKERS, NUM_SLOTS, Board, IntArray, borne_off
 from engine.play_codes import write_afterstates
+from engine.variant import PlaySwitches
 
 __all__ = ["Candidates", "find_candidates"]
 
@@ -25,19 +26,19 @@ def find_candidates(
     scratch: IntArray,
     board: Board,
     roll: tuple[int, int],
-    bans: tuple[bool, int],
+    switches: PlaySwitches,
     weights: FloatArray,
 ) -> tuple[Board, FloatArray, IntArray]:
     """All plays of a roll and the net's values of them.
 
-    board: `(26,)` int8 seen by the mover, a running game; bans: as `find_plays` has them; weights:
-    as in `agent.kernels.value`, the mover being side 0. Returns afterstates `(N, 26)` int8 seen by
-    the mover in lexicographic order, `(N, 5)` float32 probabilities of the opponent, on roll after
-    the play, and `(N,)` int64 play codes, 0 for a pass.
+    board: `(26,)` int8 seen by the mover, a running game; switches: as `find_plays` has them;
+    weights: as in `agent.kernels.value`, the mover being side 0. Returns afterstates `(N, 26)` int8
+    seen by the mover in lexicographic order, `(N, 5)` float32 probabilities of the opponent, on
+    roll after the play, and `(N,)` int64 play codes, 0 for a pass.
     """
     high, low = max(roll), min(roll)
     w = board.astype(np.int64)
-    n = find_plays(w, high, low, *bans, scratch)
+    n = find_plays(w, high, low, switches, scratch)
     codes = scratch[1]
     children_probs(contact, race, w, codes, n, high, low, weights, 1, work)
     rows = np.empty((n, NUM_SLOTS), dtype=np.int8)

@@ -20,6 +20,7 @@ from agent.net import ValueNet, ValueNetConfig, array_shapes, check_arrays
 from engine.atomic_file import write_atomically
 from engine.errors import CheckpointError, ConfigError
 from engine.features import EXPERT_INPUTS
+from engine.rules import Game
 
 __all__ = [
     "FORMAT",
@@ -37,27 +38,33 @@ FORMAT: Final = 1
 
 _KEY: Final = "nardi"
 _PARTS: Final = ("contact", "race")
-_DEFAULT_NAME: Final = "nardi.safetensors"
+_DEFAULT_NAMES: Final[dict[Game, str]] = {
+    "short": "nardi.safetensors",
+    "long": "long.safetensors",
+}
 _SORTER_NAME: Final = "fast.safetensors"
-RELEASED: Final = ("nardi", "fast")
+RELEASED: Final = ("nardi", "fast", "long")
 """Names of the nets that come with nardi; each may stand for its file."""
-_VARIANT: Final = "short"
 _KNOWN_FEATURES: Final = ("raw-v1", "pairs-v1", *(name for name in EXPERT_INPUTS if name != "none"))
 
 
-def default_net_path() -> Path:
-    """The net that ships with nardi. Raises CheckpointError if the installation has none."""
-    path = Path(str(files("checkpoints").joinpath(_DEFAULT_NAME)))
+def default_net_path(game: Game = "short") -> Path:
+    """The net for a game that ships with nardi. Raises CheckpointError if there is none."""
+    name = _DEFAULT_NAMES[game]
+    path = Path(str(files("checkpoints").joinpath(name)))
     if not path.is_file():
+        train = "nardi train" if game == "short" else f"nardi train --game {game}"
         raise CheckpointError(
-            f"this installation has no net '{_DEFAULT_NAME}'; train one with `nardi train` and name"
+            f"this installation has no net '{name}'; train one with `{train}` and name"
             " its file (--net FILE; as a bot: net:FILE)"
         )
     return path
 
 
-def load_sorter() -> ValueNet | None:
-    """The small net that ships with nardi to sort plays in a search; None if there is none."""
+def load_sorter(game: Game = "short") -> ValueNet | None:
+    """The small net that ships with nardi to sort plays in a search; None if the game has none."""
+    if game != "short":
+        return None
     path = Path(str(files("checkpoints").joinpath(_SORTER_NAME)))
     return load_net(path) if path.is_file() else None
 
@@ -76,7 +83,7 @@ def save_net(path: Path, net: ValueNet, *, half: bool = False) -> None:
     """
     facts = dict(net.facts) | {
         "format": FORMAT,
-        "variant": net.facts.get("variant", _VARIANT),
+        "variant": net.facts.get("variant", net.game),
         "features": ["raw-v1"]
         + (["pairs-v1"] if net.config.contact.pairs or net.config.race.pairs else [])
         + sorted({net.config.contact.experts, net.config.race.experts} - {"none"}),
@@ -132,11 +139,17 @@ def _facts(path: Path, file: Any) -> dict[str, Any]:
     return facts
 
 
-def _check_use(path: Path, facts: dict[str, Any]) -> None:
+def _check_use(path: Path, facts: dict[str, Any], game: Game | None) -> None:
     """Raises CheckpointError if a net is for another game, or sees what this version does not."""
-    if facts.get("variant") != _VARIANT:
+    variant = facts.get("variant")
+    if variant not in _DEFAULT_NAMES:
         raise CheckpointError(
-            f"net '{path}' is for the game '{facts.get('variant')}'; this version plays {_VARIANT}"
+            f"net '{path}' is for the game '{variant}'; this version plays"
+            f" {' and '.join(_DEFAULT_NAMES)}"
+        )
+    if game is not None and variant != game:
+        raise CheckpointError(
+            f"net '{path}' is for the game '{variant}', not for {game} nardi, which is asked for"
         )
     features = facts.get("features")
     if not isinstance(features, list):
@@ -156,11 +169,14 @@ def _widened(array: NDArray[Any]) -> NDArray[Any]:
     return array.astype(np.float32) if array.dtype == np.float16 else array
 
 
-def load_net(path: Path) -> ValueNet:
-    """A net and its facts. Raises CheckpointError for a missing, damaged or foreign file."""
+def load_net(path: Path, game: Game | None = "short") -> ValueNet:
+    """A net and its facts. Raises CheckpointError for a missing, damaged or foreign file.
+
+    game: the one that it is to be for; None = any.
+    """
     with _open(path) as file:
         facts = _facts(path, file)
-        _check_use(path, facts)
+        _check_use(path, facts, game)
         try:
             config = ValueNetConfig.from_dict(facts["net"])
         except ConfigError as error:
@@ -181,4 +197,4 @@ def load_net(path: Path) -> ValueNet:
             if faults:
                 raise CheckpointError(f"net '{path}', {part}: {'; '.join(faults)}")
             parts[part] = NetArrays(**arrays)
-    return ValueNet(config, parts["contact"], parts["race"], facts)
+    return ValueNet(config, parts["contact"], parts["race"], facts, facts["variant"])

@@ -10,16 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 from agent.candidates import find_candidates
 from agent.checkpoint import default_net_path, load_net
 from agent.kernels.choice import choose_plays
+from agent.kernels.replies import new_play_scratch
 from agent.kernels.value import boards_probs, money_weights, new_work
 from agent.net import ValueNet
 from engine.bearoff.arrays import BearoffArrays
 from engine.bearoff.lookup import fits_rules
 from engine.board import Board, borne_off
 from engine.dice import check_roll
+from engine.errors import ConfigError
 from engine.moves import check_batch, check_boards, check_running
 from engine.play_codes import MAX_PLAYS
-from engine.rules import Rules
-from engine.short_moves import new_scratch
+from engine.rules import INTERNATIONAL, LONG_NARDI, Game, Rules
+from engine.variant import play_switches
 
 if TYPE_CHECKING:
     from agent.situation import Situation
@@ -53,19 +55,30 @@ class Evaluator:
     def __init__(
         self, net: ValueNet, name: str = "net", tables: BearoffArrays | None = None
     ) -> None:
-        """tables: of exact endings, which go before the net where they know a board."""
+        """tables: of exact endings, which go before the net where they know a board; a net of
+        long nardi does without."""
+        if net.is_long:
+            tables = None
         self.net = net
         self.name = name
         self.n_evaluated = 0
         """Positions it has evaluated so far."""
         self.tables = tables
-        self._work = new_work(net.contact, net.race, MAX_PLAYS, tables)
-        self._scratch = new_scratch()
+        self._work = new_work(net.contact, net.race, MAX_PLAYS, tables, is_long=net.is_long)
+        self._scratch = new_play_scratch()
         self._weights = money_weights.py_func()  # compiling it takes a tenth of a second each time
         self._without_tables: Evaluator | None = None
 
     def for_rules(self, rules: Rules) -> "Evaluator":
-        """This net with its tables if they hold under these rules, else the same net without."""
+        """This net with its tables if they hold under these rules, else the same net without.
+
+        Raises ConfigError for rules of a game that the net is not for.
+        """
+        if rules.game != self.net.game:
+            raise ConfigError(
+                f"net '{self.name}' is for {self.net.game} nardi, not for the rules '{rules}';"
+                f" accepted: rules of game={self.net.game}"
+            )
         if self.tables is None or fits_rules(rules):
             return self
         if self._without_tables is None:
@@ -83,21 +96,37 @@ class Evaluator:
         Finished games give their exact outcome. Raises PositionError for wrong shapes and for
         counts that cannot occur, naming the first bad row.
         """
-        b = check_boards(boards)
+        b = check_boards(boards, self._own_rules)
         probs = np.empty((len(b), 5), dtype=np.float32)
         boards_probs(self.net.contact, self.net.race, b, self._work, probs)
         self.n_evaluated += len(b)
         return probs
 
-    def choose(self, boards: ArrayLike, rolls: ArrayLike) -> Board:
+    @property
+    def _own_rules(self) -> Rules:
+        return LONG_NARDI if self.net.is_long else INTERNATIONAL
+
+    def choose(self, boards: ArrayLike, rolls: ArrayLike, rules: Rules | None = None) -> Board:
         """The best afterstate of each position, `(B, 26)` int8, still seen by the mover.
 
-        boards: `(B, 26)`, rolls: `(B, 2)`. Of equal plays the one with more checkers off, then the
-        first in lexicographic order.
+        boards: `(B, 26)`, rolls: `(B, 2)`; rules: by which plays are legal, all of which count wins
+        as the game's usual ones do; None = those. Of equal plays the one with more checkers off,
+        then the first in lexicographic order.
         """
-        b, faces = check_batch(boards, rolls)
+        rules = rules or self._own_rules
+        b, faces = check_batch(boards, rolls, rules)
         out = np.empty_like(b)
-        self.n_evaluated += choose_plays(self.net.contact, self.net.race, b, faces, self._work, out)
+        self.n_evaluated += choose_plays(
+            self.net.contact,
+            self.net.race,
+            b,
+            faces,
+            self._weights,
+            play_switches(rules),
+            self._work,
+            self._scratch,
+            out,
+        )
         return out
 
     def choose_at(
@@ -131,18 +160,27 @@ class Evaluator:
         return out
 
     def rank(
-        self, board: ArrayLike, roll: Sequence[int]
+        self, board: ArrayLike, roll: Sequence[int], rules: Rules | None = None
     ) -> tuple[Board, FloatArray, FloatArray, NDArray[np.int64]]:
         """All plays of a roll, best first: afterstates, mover's probabilities and equities, codes.
 
         Returns `(N, 26)` int8 still seen by the mover, `(N, 5)` and `(N,)` float32 for the mover
-        after the play, and `(N,)` int64 codes of `engine.play_codes` (empty for a pass).
+        after the play, and `(N,)` int64 codes of `engine.play_codes` (empty for a pass). rules: as
+        in `choose`.
         """
-        b = check_running(board)
+        rules = rules or self._own_rules
+        b = check_running(board, rules)
         faces = check_roll(roll)
         net = self.net
         rows, probs, codes = find_candidates(
-            net.contact, net.race, self._work, self._scratch, b, faces, (False, 0), self._weights
+            net.contact,
+            net.race,
+            self._work,
+            self._scratch,
+            b,
+            faces,
+            play_switches(rules),
+            self._weights,
         )
         equity = -cubeless_equity(probs)
         self.n_evaluated += len(rows)
@@ -150,13 +188,13 @@ class Evaluator:
         return rows[order], swap_sides(probs[order]), equity[order], codes[order[codes != 0]]
 
 
-def load_evaluator(path: Path | None = None) -> Evaluator:
-    """The net of a file, or the one that ships with nardi, with the tables of exact endings.
+def load_evaluator(path: Path | None = None, game: Game = "short") -> Evaluator:
+    """The net of a file, or the one for this game that ships, with the tables of exact endings.
 
-    Raises CheckpointError.
+    Raises CheckpointError, also for a net of the other game.
     """
     from engine.bearoff.tables import load_tables
 
     name = "net" if path is None else f"net:{path}"
-    net = load_net(default_net_path() if path is None else path)
-    return Evaluator(net, name, load_tables())
+    net = load_net(default_net_path(game) if path is None else path, game)
+    return Evaluator(net, name, None if game == "long" else load_tables())

@@ -25,6 +25,7 @@ from engine.features import (
     POINT_CLIP,
     num_expert_inputs,
 )
+from engine.rules import Game
 
 __all__ = [
     "DEFAULT_CONFIG",
@@ -156,6 +157,13 @@ class ValueNet:
     race: NetArrays
     facts: dict[str, Any] = field(default_factory=dict)
     """What is known of its origin and strength; kept in its file."""
+    game: Game = "short"
+    """The game that it is for."""
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is for long nardi, as kernels ask."""
+        return self.game == "long"
 
     def num_weights(self) -> int:
         """Number of weights of both nets."""
@@ -206,10 +214,12 @@ def _new_arrays(config: NetConfig, generator: np.random.Generator) -> NetArrays:
     return NetArrays(**arrays)
 
 
-def new_value_net(config: ValueNetConfig, generator: np.random.Generator) -> ValueNet:
-    """A value net with random weights; pair rows start at zero."""
+def new_value_net(
+    config: ValueNetConfig, generator: np.random.Generator, game: Game = "short"
+) -> ValueNet:
+    """A value net with random weights for a game; pair rows start at zero."""
     contact = _new_arrays(config.contact, generator)
-    return ValueNet(config, contact, _new_arrays(config.race, generator))
+    return ValueNet(config, contact, _new_arrays(config.race, generator), game=game)
 
 
 def check_arrays(config: NetConfig, arrays: dict[str, NDArray[np.float32]]) -> list[str]:

@@ -11,7 +11,7 @@ from agent.evaluator import Evaluator, FloatArray, cubeless_equity, swap_sides
 from engine.board import Board, borne_off
 from engine.errors import ConfigError
 from engine.moves import Steps, legal_plays
-from engine.rules import INTERNATIONAL, Rules
+from engine.rules import INTERNATIONAL, LONG_NARDI, Rules
 from engine.variant import variant_of
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "check_scoring",
     "plays_alike",
     "plays_like_international",
+    "plays_like_usual",
     "rank_plays",
     "scored",
     "scoring_weights",
@@ -77,6 +78,13 @@ def plays_like_international(rules: Rules) -> bool:
     return plays_alike(rules, INTERNATIONAL)
 
 
+def plays_like_usual(rules: Rules) -> bool:
+    """Whether plays are worth what they usually are in their game, so that kernels choose them."""
+    if rules.game == "long":
+        return rules.scoring == LONG_NARDI.scoring
+    return plays_like_international(rules)
+
+
 def scored(probs: ArrayLike, rules: Rules) -> tuple[FloatArray, FloatArray]:
     """Probabilities `(..., 5)` under the scoring of the rules, and their cubeless equity `(...)`.
 
@@ -106,10 +114,10 @@ def rank_plays(
     order: Sequence[int]
     probs: FloatArray
     equity: NDArray[np.float32]
-    if plays_like_international(rules):
+    if plays_like_usual(rules):
         # The figures by which the net chooses when it plays, so that the first is its play.
         numbers = {row.tobytes(): number for number, row in enumerate(afterstates)}
-        rows, probs, equity, _ = evaluator.rank(board, roll)
+        rows, probs, equity, _ = evaluator.rank(board, roll, rules)
         order = [numbers[row.tobytes()] for row in rows]
     else:
         opp_probs = evaluator.probabilities(variant_of(rules).flip(afterstates))

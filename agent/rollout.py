@@ -35,7 +35,7 @@ from engine.dice_stream import game_states
 from engine.errors import ConfigError
 from engine.moves import check_running
 from engine.rules import INTERNATIONAL, Rules
-from engine.variant import SHORT, bans, variant_of
+from engine.variant import play_switches, variant_of
 
 __all__ = [
     "DEFAULT_TRIALS",
@@ -69,8 +69,6 @@ _ALIKE: Final = ("over", "exact", "valued")
 
 def why_no_rollout(rules: Rules) -> str | None:
     """Why positions cannot be rolled out by these rules, in words; None if they can."""
-    if variant_of(rules) is not SHORT:
-        return f"rollouts are of short nardi only, not of game={rules.game}"
     if rules.end_rule != "no_draw":
         return (
             f"end_rule={rules.end_rule}: who has a last throw depends on who began the game, which"
@@ -252,6 +250,7 @@ class Roller:
                     self._tables,
                     cache_bytes,
                     5,
+                    is_long=net.is_long,
                 ),
                 new_scratch_of_trials(self.table),
             )
@@ -264,7 +263,7 @@ class Roller:
         Without a cube, and where he may not double, one. Else two: not doubling at this roll, and
         a double that is taken. Raises PositionError for a finished game.
         """
-        b = check_running(board)
+        b = check_running(board, self.rules)
         starts = [Start(board=b, side=0, state=self.table.root, may_double=False)]
         if self._has_cube and self.situation is not None and may_double(self.situation):
             doubled = self.table.root_doubled
@@ -465,7 +464,6 @@ def _nets(
     net: ValueNet, sorter: ValueNet | None, rules: Rules, situation: Situation | None
 ) -> Nets:
     small = sorter or net
-    ban_hide, bear_off_ban = bans(rules)
     return Nets(
         contact=net.contact,
         race=net.race,
@@ -475,8 +473,7 @@ def _nets(
         window=np.float32(SORTED_WINDOW),
         weights=np.zeros((2, 6), dtype=np.float32),
         two_sided=int(situation is not None and situation.is_match),
-        ban_hide=ban_hide,
-        bear_off_ban=bear_off_ban,
+        switches=play_switches(rules),
         generation=1,
         table=NO_CUBE,
         exact_cube=False,

@@ -32,15 +32,15 @@ from agent.kernels.tree import MAX_DEPTH, means_of_rolls, new_room, roll_values
 from agent.met import MatchEquityTable
 from agent.move_filter import NORMAL, MoveFilter
 from agent.net import ValueNet
-from agent.ranking import RankedPlay, check_scoring, plays_like_international
+from agent.ranking import RankedPlay, plays_like_usual, scoring_weights
 from agent.situation import Situation
 from engine.bearoff.arrays import BearoffArrays
-from engine.board import NUM_CHECKERS, START, Board, IntArray, borne_off, opp_borne_off
+from engine.board import NUM_CHECKERS, Board, IntArray, borne_off, opp_borne_off
 from engine.dice import check_roll
 from engine.errors import ConfigError
 from engine.moves import check_batch, check_boards, check_running, legal_plays
-from engine.rules import INTERNATIONAL, Rules
-from engine.variant import bans, variant_of
+from engine.rules import INTERNATIONAL, LONG_NARDI, Rules
+from engine.variant import play_switches, variant_of
 
 __all__ = [
     "DEFAULT_CACHE_BYTES",
@@ -154,6 +154,7 @@ class Searcher:
                 tables,
                 self._cache_bytes,
                 width,
+                is_long=net.is_long,
             )
             for _ in range(self.threads)
         ]
@@ -162,7 +163,8 @@ class Searcher:
 
     def warm_up(self) -> None:
         """Have everything compiled and ready, so that what follows takes the time it takes."""
-        self.rank(START, (3, 1), 1)
+        rules = LONG_NARDI if self.evaluator.net.is_long else INTERNATIONAL
+        self.rank(variant_of(rules).start, (3, 1), 1, rules)
 
     def probabilities(
         self, boards: ArrayLike, ply: int, rules: Rules = INTERNATIONAL
@@ -173,7 +175,7 @@ class Searcher:
         keeps its probability. Raises as `Evaluator.probabilities`, `check_scoring` and `check_ply`
         do.
         """
-        b = check_boards(boards)
+        b = check_boards(boards, rules)
         check_ply(ply)
         with self._lock:
             nets = self._nets(rules)
@@ -195,7 +197,7 @@ class Searcher:
         board: `(26,)`; met: None = Kazaross-XG2. Raises PositionError for a board that cannot be,
         ConfigError as `agent.cube_table.cube_table` and `check_ply` do.
         """
-        b = check_boards(np.asarray(board)[np.newaxis])
+        b = check_boards(np.asarray(board)[np.newaxis], situation.rules)
         check_ply(ply)
         with self._lock:
             nets = self._nets(situation.rules, situation, ply, met)
@@ -223,10 +225,10 @@ class Searcher:
         move_filter: MoveFilter = NORMAL,
     ) -> Board:
         """The best afterstate of each position, `(B, 26)` int8: the first play of `rank`."""
-        b, faces = check_batch(boards, rolls)
-        if check_ply(ply) == 0 and plays_like_international(rules):
+        b, faces = check_batch(boards, rolls, rules)
+        if check_ply(ply) == 0 and plays_like_usual(rules):
             with self._lock:
-                return self.evaluator.choose(b, faces)
+                return self.evaluator.for_rules(rules).choose(b, faces, rules)
         flip = variant_of(rules).flip
         out = np.empty_like(b)
 
@@ -267,7 +269,7 @@ class Searcher:
         """
         rules = rules if situation is None else situation.rules
         check_ply(ply)
-        b = check_running(board)
+        b = check_running(board, rules)
         faces = check_roll(roll)
         afterstates, plays = legal_plays(b, faces, rules)
         opp_boards = variant_of(rules).flip(afterstates)
@@ -376,17 +378,14 @@ class Searcher:
         table = NO_CUBE
         exact = False
         if situation is None:
-            check_scoring(rules)
-            weights = np.array([[2, 1, 1, -1, -1, -1]] * 2, dtype=np.float32)
-            if rules.scoring == "oin_mars_12":
-                weights[:, [2, 4]] = 0
+            weights = scoring_weights(rules)
         else:
             table = table_of(situation, ply, met)
             weights = choice_weights(table)
             exact = self.evaluator.tables is not None and exact_equities_hold(situation)
         self._make_rooms(5 + table.states, self.evaluator.for_rules(rules).tables)
-        forbidden = bans(rules)
-        kind = (weights.tobytes(), forbidden, None if situation is None else (situation, ply, met))
+        switches = play_switches(rules)
+        kind = (weights.tobytes(), switches, None if situation is None else (situation, ply, met))
         generation = self._generations.setdefault(kind, len(self._generations) + 1)
         return Nets(
             contact=net.contact,
@@ -397,8 +396,7 @@ class Searcher:
             window=self._window,
             weights=weights,
             two_sided=0 if situation is None else 1,
-            ban_hide=forbidden[0],
-            bear_off_ban=forbidden[1],
+            switches=switches,
             generation=generation,
             table=table,
             exact_cube=exact,
@@ -447,10 +445,9 @@ def _cubeful_of_opponent(table: CubeTable, opp_values: FloatArray) -> NDArray[np
 def _find(
     nets: Nets, room: Room, board: Board, roll: tuple[int, int]
 ) -> tuple[Board, FloatArray, IntArray]:
-    forbidden = nets.ban_hide, nets.bear_off_ban
     scratch = room.tree.scratch
     found = find_candidates(
-        nets.contact, nets.race, room.work, scratch, board, roll, forbidden, nets.weights
+        nets.contact, nets.race, room.work, scratch, board, roll, nets.switches, nets.weights
     )
     room.cache.counts[2] += len(found[0])
     return found

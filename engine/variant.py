@@ -3,6 +3,7 @@
 Generic code takes these from the variant object and never assumes the mirror of short nardi.
 """
 
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -38,9 +39,11 @@ __all__ = [
     "LONG",
     "SHORT",
     "VARIANTS",
+    "PlaySwitches",
     "Variant",
     "bans",
     "check_board",
+    "play_switches",
     "starter_throws_again",
     "variant_of",
 ]
@@ -57,6 +60,13 @@ _BLOCK_RULES: Final = {
     "always": BLOCK_ALWAYS,
     "none": BLOCK_NONE,
 }
+
+PlaySwitches = namedtuple(
+    "PlaySwitches", "is_long ban_hide bear_off_ban head_exception block_rule at_turn"
+)
+"""What of the rules bears on plays, as kernels of both games take it, all int: 1 for long nardi,
+else 0; the bans of `engine.house_moves`, 0 in long nardi; the switches of `engine.long_moves`, 0 in
+short nardi."""
 
 Contexts = Sequence[TurnContext | None] | None
 _PlaysOfOne = Callable[[Board, int, int, Rules, TurnContext | None], tuple[Board, IntArray]]
@@ -204,6 +214,13 @@ VARIANTS: Final[dict[str, Variant]] = {SHORT.name: SHORT, LONG.name: LONG}
 def variant_of(rules: Rules) -> Variant:
     """The variant object of the game that these rules are for."""
     return VARIANTS[rules.game]
+
+
+def play_switches(rules: Rules) -> PlaySwitches:
+    """The switches of the rules that bear on plays, for kernels of both games."""
+    if variant_of(rules) is LONG:
+        return PlaySwitches(1, 0, 0, *(int(switch) for switch in _long_switches(rules)))
+    return PlaySwitches(0, *(int(ban) for ban in bans(rules)), 0, 0, 0)
 
 
 def starter_throws_again(rules: Rules) -> bool:

@@ -19,6 +19,8 @@ from engine.board import flip
 from engine.dice import ROLL_WEIGHTS, ROLLS
 from engine.dice_stream import game_states
 from engine.errors import ConfigError
+from engine.rules import INTERNATIONAL
+from engine.variant import play_switches
 from tests.test_resume import assert_same_end
 from tests.tiny_runs import TINY, begin, complete, go_on
 from train.config import SelfPlayConfig, StageConfig
@@ -65,8 +67,7 @@ def play(
         window=np.float32(9),
         weights=np.array([[2, 1, 1, -1, -1, -1]] * 2, dtype=np.float32),
         two_sided=0,
-        ban_hide=False,
-        bear_off_ban=False,
+        switches=play_switches(INTERNATIONAL),
         generation=1,
         table=NO_CUBE,
         exact_cube=False,

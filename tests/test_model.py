@@ -280,7 +280,7 @@ def test_phases_and_possible_outcomes_are_the_engine_s(rng: np.random.Generator)
     finished[1, 1:25] = np.maximum(finished[1, 1:25], 0)
     boards = np.concatenate([finished, boards])
     kinds = np.empty(len(boards), dtype=np.int64)
-    board_kinds(boards, kinds)
+    board_kinds(boards, 0, kinds)
     names = ["over", "contact", "race"]
     assert [names[kind] for kind in kinds] == [phase(board) for board in boards]
     assert (np.bincount(kinds) > 1).all()

@@ -13,11 +13,12 @@ from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
 from agent.ranking import scoring_weights
 from engine.board import flip
 from engine.dice import ROLL_WEIGHTS, ROLLS
-from engine.moves import bans, legal_afterstates_batch
+from engine.moves import legal_afterstates_batch
 from engine.play_codes import MAX_PLAYS
 from engine.rules import INTERNATIONAL
 from engine.scoring import result_factors
 from engine.short_moves import new_scratch
+from engine.variant import play_switches
 from tests.strategies import constructed_board, mixed_boards
 from train.kernels.returns import lambda_returns
 from train.kernels.selfplay import EXPLORED, GREEDY, expected_values
@@ -201,7 +202,7 @@ def expected_by_kernel(net: ValueNet, boards: Boards, chosen: list[int] | None =
         boards,
         np.array(range(len(boards)) if chosen is None else chosen, dtype=np.int64),
         scoring_weights(INTERNATIONAL),
-        *bans(INTERNATIONAL),
+        play_switches(INTERNATIONAL),
         new_work(net.contact, net.race, MAX_PLAYS),
         new_scratch(),
         targets,

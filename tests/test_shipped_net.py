@@ -15,12 +15,14 @@ from engine.board import START, has_contact
 from engine.play_codes import MAX_PLAYS
 from engine.rules import INTERNATIONAL
 from engine.short_moves import new_scratch
+from engine.variant import play_switches
 from eval.duel import play_duel
 from train.kernels.selfplay import expected_values
 from train.selfplay import RoundPlan, play_chunk
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 12_000_000
+PLAYS = play_switches(INTERNATIONAL)
 
 
 def test_its_facts_say_where_it_comes_from() -> None:
@@ -96,7 +98,7 @@ def test_no_jump_where_contact_ends() -> None:
         weights = scoring_weights(INTERNATIONAL)
         rows = np.arange(len(some))
         scratch = new_scratch()
-        expected_values(net.contact, net.race, some, rows, weights, False, 0, work, scratch, means)
+        expected_values(net.contact, net.race, some, rows, weights, PLAYS, work, scratch, means)
         values = cubeless_equity(Evaluator(net).probabilities(some))
         errors[name] = values - cubeless_equity(means)
     assert len(border) > 150

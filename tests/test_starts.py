@@ -61,7 +61,7 @@ def test_each_kind_is_about_what_it_says() -> None:
         else:
             assert all((seen[18:25] > 0).any() for b in boards for seen in (b, flip(b)))
         kinds = np.empty(len(boards), dtype=np.int64)
-        board_kinds(np.array(boards), kinds)
+        board_kinds(np.array(boards), 0, kinds)
         assert np.mean(kinds == 1) > 0.9, name  # contact
         # Either side may be the one on roll.
         if name != "prime against prime":

@@ -30,7 +30,7 @@ __all__ = [
     "set_value",
 ]
 
-PRESETS: Final = ("smoke", "short", "strong")
+PRESETS: Final = ("smoke", "short", "strong", "long")
 """Names of the presets that come with nardi."""
 
 _CHUNK_GAMES: Final = 25  # games played by one call of the compiled loop
@@ -279,6 +279,26 @@ class TrainConfig:
                 f"rules '{self.rules}': games with end_rule={rules.end_rule} are not learned;"
                 " accepted: end_rule=no_draw"
             )
+
+        if rules.game == "long":
+            self._check_long()
+
+    def _check_long(self) -> None:
+        """Raises ConfigError for settings that fit short nardi alone."""
+        for number, stage in enumerate(self.stage):
+            if stage.drawn_starts > 0:
+                raise ConfigError(
+                    f"stage.{number}.drawn_starts is '{stage.drawn_starts}', but drawn boards are"
+                    " of short nardi; in long nardi 0 fits"
+                )
+        for place, shape in (("net", self.net), ("first_net", self.first_net)):
+            for part in ("contact", "race"):
+                experts = "none" if shape is None else getattr(shape, part).experts
+                if experts != "none":
+                    raise ConfigError(
+                        f"{place}.{part}.experts is '{experts}', inputs that are of short nardi; in"
+                        " long nardi none fits"
+                    )
 
     def net_after(self, fresh_stages: int) -> ValueNetConfig:
         """Shape of the net after so many stages have begun with fresh weights."""

@@ -51,6 +51,7 @@ class Learner:
     def __init__(self, net: ValueNet, config: LearnConfig, device: str = "cpu") -> None:
         self.config = config
         self.net_config = net.config
+        self.game = net.game
         self.device = torch.device(device)
         self.steps = dict.fromkeys(_PARTS, 0)
         self.twins: dict[str, TwinNet] = {}
@@ -82,7 +83,7 @@ class Learner:
         rate: Adam's step size. Raises DivergedError at the first loss that is not finite.
         """
         kinds = np.empty(len(boards), dtype=np.int64)
-        board_kinds(boards, kinds)
+        board_kinds(boards, int(self.game == "long"), kinds)
         losses = dict.fromkeys(_PARTS, 0.0)
         counts = dict.fromkeys(_PARTS, 0)
         for part in _PARTS:
@@ -107,7 +108,9 @@ class Learner:
         rows: NDArray[np.int64],
     ) -> float:
         twin, optimizer = self.twins[part], self.optimizers[part]
-        batch = encode_batch(boards, rows, twin.config, contact=part == "contact")
+        batch = encode_batch(
+            boards, rows, twin.config, contact=part == "contact", is_long=self.game == "long"
+        )
         logits = twin(batch)
         wanted = torch.from_numpy(targets[rows]).to(self.device)
         # Written out, since targets may lie outside 0..1: the gradient, p - target, is right there.
@@ -155,7 +158,7 @@ class Learner:
             names = list(array_shapes(self.twins[part].config))
             arrays = [p.cpu().numpy().copy() for p in self.averages[part]]
             parts[part] = NetArrays(**dict(zip(names, arrays, strict=True)))
-        return ValueNet(self.net_config, parts["contact"], parts["race"], facts or {})
+        return ValueNet(self.net_config, parts["contact"], parts["race"], facts or {}, self.game)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that learning goes on from, as named arrays."""

@@ -457,7 +457,8 @@ class Trainer:
 
     def _new_net(self, shape: ValueNetConfig, *key: int) -> ValueNet:
         sequence = np.random.SeedSequence(self.config.seed, spawn_key=key)
-        return new_value_net(shape, np.random.Generator(np.random.PCG64(sequence)))
+        generator = np.random.Generator(np.random.PCG64(sequence))
+        return new_value_net(shape, generator, self.config.play_rules.game)
 
     def _sorter_net(self) -> ValueNet | None:
         return None if self.sorter is None else self.sorter.averaged()

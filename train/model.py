@@ -34,9 +34,17 @@ class Batch:
 
 
 def encode_batch(
-    boards: NDArray[np.int8], order: NDArray[np.int64], config: NetConfig, *, contact: bool
+    boards: NDArray[np.int8],
+    order: NDArray[np.int64],
+    config: NetConfig,
+    *,
+    contact: bool,
+    is_long: bool = False,
 ) -> Batch:
-    """Encode boards[order] for a net; boards `(N, 26)` int8 seen by the side on roll."""
+    """Encode boards[order] for a net; boards `(N, 26)` int8 seen by the side on roll.
+
+    contact: whether it is the net for contact; is_long: whether the boards are of long nardi.
+    """
     n = len(order)
     points = np.empty((n, MAX_POINT_ROWS), dtype=np.int32)
     pairs = np.empty((n, MAX_PAIR_ROWS if config.pairs else 1), dtype=np.int32)
@@ -51,6 +59,7 @@ def encode_batch(
         contact,
         config.pairs,
         config.num_tails,
+        int(is_long),
         points,
         pairs,
         n_points,

@@ -15,6 +15,7 @@ from agent.kernels.value import NetArrays
 from agent.net import ValueNet, ValueNetConfig, array_shapes, check_arrays
 from engine.atomic_file import write_atomically
 from engine.errors import CheckpointError, ConfigError
+from engine.rules import Game
 from train.config import TrainConfig, config_from_values
 from train.loop import Positions, RunState
 
@@ -159,11 +160,15 @@ def load_state(path: Path) -> Snapshot:
             state=state,
             learner=_below(arrays, "learner/"),
             previous=_previous(
-                record.config.net_after(state.fresh_stages), _below(arrays, "previous/")
+                record.config.net_after(state.fresh_stages),
+                _below(arrays, "previous/"),
+                record.config.play_rules.game,
             ),
             log_lengths=facts["log_lengths"],
             sorter=sorter or None,
-            previous_sorter=_previous(shape, _below(arrays, "previous_sorter/"))
+            previous_sorter=_previous(
+                shape, _below(arrays, "previous_sorter/"), record.config.play_rules.game
+            )
             if sorter and shape is not None
             else None,
             window=tuple(
@@ -197,7 +202,7 @@ def _net_arrays(place: str, net: ValueNet) -> dict[str, NDArray[Any]]:
     }
 
 
-def _previous(config: ValueNetConfig, arrays: dict[str, NDArray[Any]]) -> ValueNet:
+def _previous(config: ValueNetConfig, arrays: dict[str, NDArray[Any]], game: Game) -> ValueNet:
     parts = {}
     for part in _PARTS:
         found = _below(arrays, f"{part}/")
@@ -205,4 +210,4 @@ def _previous(config: ValueNetConfig, arrays: dict[str, NDArray[Any]]) -> ValueN
         if faults := check_arrays(part_config, found):
             raise ValueError(f"{part}: {'; '.join(faults)}")
         parts[part] = NetArrays(**{name: found[name] for name in array_shapes(part_config)})
-    return ValueNet(config, parts["contact"], parts["race"])
+    return ValueNet(config, parts["contact"], parts["race"], game=game)

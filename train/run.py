@@ -54,7 +54,8 @@ class Watch:
 def first_net(config: TrainConfig) -> ValueNet:
     """The random weights that a run begins with, keyed by its seed."""
     sequence = np.random.SeedSequence(config.seed, spawn_key=(_SALT_NET,))
-    return new_value_net(config.net_after(0), np.random.Generator(np.random.PCG64(sequence)))
+    generator = np.random.Generator(np.random.PCG64(sequence))
+    return new_value_net(config.net_after(0), generator, config.play_rules.game)
 
 
 def warm_up(*, luck_adjusted: bool = True) -> None:

@@ -10,18 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.cube_states import NO_CUBE
-from agent.kernels.replies import Nets
+from agent.kernels.replies import Nets, new_play_scratch
 from agent.kernels.tree import new_room
 from agent.kernels.value import new_work
 from agent.net import ValueNet
 from agent.ranking import scoring_weights
+from engine.bearoff.lookup import fits_rules
 from engine.bearoff.tables import load_tables
 from engine.dice_stream import game_states
-from engine.moves import bans
 from engine.play_codes import MAX_PLAYS
 from engine.rules import INTERNATIONAL, Rules
-from engine.short_moves import new_scratch
-from engine.variant import variant_of
+from engine.variant import play_switches, starter_throws_again, variant_of
 from train.kernels.exact import adjusted_returns, play_exact_games
 from train.kernels.returns import lambda_returns
 from train.kernels.selfplay import MAX_PLIES, expected_values, play_games
@@ -100,9 +99,9 @@ def play_chunk(
         return _play_exact_chunk(net, plan, first_game, n_games, sorter)
     states = game_states(plan.seed, first_game, n_games)
     starts, are_openings = _starts(plan, first_game, n_games)
-    weights, forbidden = scoring_weights(plan.rules), bans(plan.rules)
-    work = new_work(net.contact, net.race, MAX_PLAYS)
-    scratch = new_scratch()
+    weights, switches = scoring_weights(plan.rules), play_switches(plan.rules)
+    work = new_work(net.contact, net.race, MAX_PLAYS, is_long=net.is_long)
+    scratch = new_play_scratch()
     n_rows = n_games * _PLIES_EXPECTED + MAX_PLIES
     boards = np.empty((n_rows, 26), dtype=np.int8)
     values = np.empty((n_rows, 5), dtype=np.float32)
@@ -118,7 +117,7 @@ def play_chunk(
             starts,
             are_openings,
             weights,
-            *forbidden,
+            switches,
             plan.explore,
             plan.loss_scale,
             plan.random_openings,
@@ -145,7 +144,7 @@ def play_chunk(
         draws = np.random.Generator(np.random.PCG64(sequence)).random(n)
         chosen = np.flatnonzero(draws < plan.expected)
         expected_values(
-            net.contact, net.race, boards, chosen, weights, *forbidden, work, scratch, targets
+            net.contact, net.race, boards, chosen, weights, switches, work, scratch, targets
         )
     return Round(boards, targets, n_games)
 
@@ -155,9 +154,15 @@ def _play_exact_chunk(
 ) -> Round:
     """The same with every position backed up over all rolls, and luck taken out of the returns."""
     small = sorter or net
-    ban_hide, bear_off_ban = bans(plan.rules)
     room = new_room(
-        net.contact, net.race, small.contact, small.race, load_tables(), _NO_CACHE_BYTES, 5
+        net.contact,
+        net.race,
+        small.contact,
+        small.race,
+        load_tables() if fits_rules(plan.rules) else None,
+        _NO_CACHE_BYTES,
+        5,
+        is_long=net.is_long,
     )
     nets = Nets(
         contact=net.contact,
@@ -168,8 +173,7 @@ def _play_exact_chunk(
         window=_SORTER_WINDOW,
         weights=scoring_weights(plan.rules),
         two_sided=0,
-        ban_hide=ban_hide,
-        bear_off_ban=bear_off_ban,
+        switches=play_switches(plan.rules),
         generation=1,
         table=NO_CUBE,
         exact_cube=False,
@@ -210,9 +214,10 @@ def _play_exact_chunk(
 def _starts(
     plan: RoundPlan, first_game: int, n_games: int
 ) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """Boards that games begin with, keyed by the games' numbers, and which are the opening."""
+    """Boards that games begin with, keyed by the games' numbers, and those whose first roll is no
+    doublet, since it also told who begins."""
     starts = np.repeat(variant_of(plan.rules).start[None], n_games, axis=0)
-    are_openings = np.ones(n_games, dtype=np.bool_)
+    are_openings = np.full(n_games, not starter_throws_again(plan.rules))
     if plan.drawn_starts > 0:
         for i in range(n_games):
             sequence = np.random.SeedSequence(plan.seed, spawn_key=(_SALT_STARTS, first_game + i))

@@ -8,30 +8,41 @@ the full net values only the first of these; it alone decides.
 from collections import namedtuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from agent.kernels.value import evaluate_children, set_parent
+from agent.kernels.parent import set_parent
+from agent.kernels.value import evaluate_children
 from engine.compiled import bare_kernel, inlined_kernel, kernel
 from engine.dice import ROLLS
 from engine.house_moves import find_house_plays, may_bite
+from engine.long_moves import find_long_codes
+from engine.play_codes import MAX_PLAYS
 from engine.short_moves import find_codes
 
-__all__ = ["Nets", "Room", "best_replies", "find_plays"]
+__all__ = ["Nets", "Room", "best_replies", "find_plays", "new_play_scratch"]
 
 Nets = namedtuple(
     "Nets",
-    "contact race small_contact small_race keep window weights two_sided ban_hide bear_off_ban"
-    " generation table exact_cube",
+    "contact race small_contact small_race keep window weights two_sided switches generation"
+    " table exact_cube",
 )
 """What values and chooses: the net and the small one that sorts, `NetArrays` each; keep int: how
 many of the sorted plays the net values, 0 = all, without sorting; window float32: and only those
 this close to the first by the small net; weights (2, 6) float32, see `agent.kernels.value`;
-two_sided int: 1 if they tell the sides apart, else 0; the rules' bans as in `engine.house_moves`;
-generation int: a number of its own for all that values depend on, which keeps their entries of the
-cache apart; table: `CubeTable`, of no states where the cube is not asked for; exact_cube bool:
-whether the exact money equities of the tables of endings hold for it."""
+two_sided int: 1 if they tell the sides apart, else 0; switches: `engine.variant.PlaySwitches` of
+the rules; generation int: a number of its own for all that values depend on, which keeps their
+entries of the cache apart; table: `CubeTable`, of no states where the cube is not asked for;
+exact_cube bool: whether the exact money equities of the tables of endings hold for it."""
+
+_AS_THE_BOARD_TELLS = np.int64(-1)  # of `engine.turn_context`
 
 Room = namedtuple("Room", "tree cache work small_work")
 """What one thread writes to: buffers and cache (`agent.kernels.tree`), scratch of both nets."""
+
+
+def new_play_scratch() -> NDArray[np.int64]:
+    """Scratch of `find_plays`, one for each thread: `(11, MAX_PLAYS)` int64."""
+    return np.empty((11, MAX_PLAYS), dtype=np.int64)
 
 
 @kernel
@@ -43,12 +54,26 @@ def _house_codes(w, high, low, ban_hide, bear_off_ban, codes):
 
 
 @bare_kernel
-def find_plays(w, high, low, ban_hide, bear_off_ban, scratch):
-    """Codes of the distinct legal plays under the bans, in lexicographic order, to scratch[1].
+def find_plays(w, high, low, switches, scratch):
+    """Codes of the distinct legal plays of either game, in lexicographic order, to scratch[1].
 
-    Returns their number. A pass is the one play 0, of no steps.
+    switches: `engine.variant.PlaySwitches`; the exceptions of a player's first turn in long nardi
+    are read off the board. Returns their number. A pass is the one play 0, of no steps.
     """
-    if (ban_hide or bear_off_ban) and may_bite(w, high, low, ban_hide, bear_off_ban):
+    ban_hide = switches.ban_hide
+    bear_off_ban = switches.bear_off_ban
+    if switches.is_long:
+        n = find_long_codes(
+            w,
+            high,
+            low,
+            switches.head_exception,
+            switches.block_rule,
+            switches.at_turn,
+            _AS_THE_BOARD_TELLS,
+            scratch,
+        )
+    elif (ban_hide or bear_off_ban) and may_bite(w, high, low, ban_hide, bear_off_ban):
         n = _house_codes(w, high, low, ban_hide, bear_off_ban, scratch[1])
     else:
         n = find_codes(w, high, low, scratch)
@@ -92,15 +117,15 @@ def best_replies(nets, room, boards, level, side, first, last, codes, probs):
     scratch = room.tree.scratch
     work = room.work
     small_work = room.small_work
-    set_parent(w, work.seen, work.state)
+    set_parent(w, work.is_long, work.seen, work.state)
     if nets.keep > 0:
-        set_parent(w, small_work.seen, small_work.state)
+        set_parent(w, small_work.is_long, small_work.seen, small_work.state)
     found = scratch[1]
     pass_roll = -1
     for roll in range(first, last):
         high = np.int64(ROLLS[roll, 0])
         low = np.int64(ROLLS[roll, 1])
-        n = find_plays(w, high, low, nets.ban_hide, nets.bear_off_ban, scratch)
+        n = find_plays(w, high, low, nets.switches, scratch)
         if found[0] == 0 and pass_roll >= 0:
             codes[level, roll] = 0
             for k in range(5):

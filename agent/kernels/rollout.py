@@ -35,15 +35,17 @@ from agent.kernels.cube import (
     new_cube_work,
     static_values,
 )
+from agent.kernels.parent import set_parent
 from agent.kernels.replies import Nets, best_replies, find_plays
 from agent.kernels.tree import means_of_rolls, roll_values
-from agent.kernels.value import boards_probs, equity_of, evaluate_children, set_parent
+from agent.kernels.value import boards_probs, equity_of, evaluate_children
 from engine.bearoff.arrays import HOME, TWO_SIDED, coverage
 from engine.bearoff.ranks import opp_rank, own_rank
 from engine.compiled import bare_kernel, inlined_kernel
 from engine.dice import ROLL_WEIGHTS, ROLLS
 from engine.dice_stream import next_die
 from engine.play_codes import MAX_PLAYS, apply_code, code_num_steps, code_source, code_step_die
+from engine.sides import flip_in_place
 
 __all__ = ["ENDS", "MAX_PLIES", "Plan", "Scratch", "new_scratch_of_trials", "play_trials"]
 
@@ -53,6 +55,7 @@ and valued by the net, a double was passed or a beaver declined."""
 # Rolls and row of `roll_values`, for which bare numbers would have it compiled once more.
 _FIRST, _LAST = np.int64(0), np.int64(21)
 _FINISHED, _EXACT, _TRUNCATED, _PASSED = 0, 1, 2, 3
+_SHORT = np.int64(0)  # `is_long` where there is a cube
 
 MAX_PLIES = 5_000
 """Longer trials are cut; random nets alone come so far."""
@@ -102,19 +105,13 @@ def new_scratch_of_trials(cube: CubeTable) -> Scratch:
 
 
 @inlined_kernel
-def _play_and_flip(boards, after, code, high, low):
+def _play_and_flip(boards, after, code, high, low, is_long):
     """The board after a play, seen by the other side; boards and after: (1, 26)."""
     w = after[0]
     for slot in range(26):
         w[slot] = boards[0, slot]
     apply_code(w, code, high, low)
-    for slot in range(1, 13):
-        other = w[25 - slot]
-        w[25 - slot] = -w[slot]
-        w[slot] = -other
-    bar = w[0]
-    w[0] = w[25]
-    w[25] = bar
+    flip_in_place(w, is_long)
 
 
 @inlined_kernel
@@ -152,7 +149,7 @@ def _see_states(cube, has_cube, boards, finished, side, probs, row, seen, cube_w
         pips = 25 * seen[0, 25]
         for point in range(1, 25):
             pips += point * max(seen[0, point], 0)
-        efficiency = cube_efficiency(board_kind(seen, 0) == RACE, pips)
+        efficiency = cube_efficiency(board_kind(seen, 0, _SHORT) == RACE, pips)
     static_values(cube, side, probs, row, efficiency, cube_work, nd, 0)
 
 
@@ -240,7 +237,7 @@ def _add_luck(cube, has_cube, scratch, side, state, roll):
         if has_cube:
             high = np.int64(ROLLS[r, 0])
             low = np.int64(ROLLS[r, 1])
-            _play_and_flip(scratch.boards, scratch.after, scratch.codes[0, r], high, low)
+            _play_and_flip(scratch.boards, scratch.after, scratch.codes[0, r], high, low, _SHORT)
             finished = _is_finished(scratch.after)
         _see_states(
             cube,
@@ -297,8 +294,7 @@ def _with_generation(nets, generation):
         nets.window,
         nets.weights,
         nets.two_sided,
-        nets.ban_hide,
-        nets.bear_off_ban,
+        nets.switches,
         generation,
         nets.table,
         nets.exact_cube,
@@ -317,10 +313,10 @@ def _choose_deeper(nets, room, plan, scratch, side, high, low):
     off = scratch.off
     passed = scratch.passed
     work = room.work
-    n = find_plays(w, high, low, nets.ban_hide, nets.bear_off_ban, room.tree.scratch)
+    n = find_plays(w, high, low, nets.switches, room.tree.scratch)
     for i in range(n):
         plays[i] = room.tree.scratch[1, i]
-    set_parent(w, work.seen, work.state)
+    set_parent(w, work.is_long, work.seen, work.state)
     evaluate_children(nets.contact, nets.race, plays, n, high, low, nets.weights, 1 - side, work)
     for i in range(n):
         equity[i] = work.equity[i]
@@ -341,7 +337,7 @@ def _choose_deeper(nets, room, plan, scratch, side, high, low):
             break
         for i in range(n_passed):
             play = passed[i]
-            _play_and_flip(scratch.boards, scratch.after, plays[play], high, low)
+            _play_and_flip(scratch.boards, scratch.after, plays[play], high, low, work.is_long)
             if _is_finished(scratch.after):
                 continue
             for slot in range(26):
@@ -353,7 +349,7 @@ def _choose_deeper(nets, room, plan, scratch, side, high, low):
             equity[play] = -equity_of(scratch.chosen, 0, nets.weights, 1 - side)
         _sort_plays(passed, n_passed, equity, off)
     best = passed[0]
-    _play_and_flip(scratch.boards, scratch.after, plays[best], high, low)
+    _play_and_flip(scratch.boards, scratch.after, plays[best], high, low, work.is_long)
     boards_probs(nets.contact, nets.race, scratch.after, work, scratch.chosen)
     return plays[best]
 
@@ -462,7 +458,7 @@ def _play_trial(nets, room, cube, plan, scratch, throws, dice, trial, out, ends,
             code = codes[0, roll]
             for k in range(5):
                 current[0, k] = scratch.probs[0, roll, k]
-        _play_and_flip(boards, scratch.after, code, high, low)
+        _play_and_flip(boards, scratch.after, code, high, low, nets.switches.is_long)
         for slot in range(26):
             boards[0, slot] = scratch.after[0, slot]
         side = 1 - side

@@ -23,12 +23,13 @@ from agent.kernels.cube import (
     cube_efficiency,
     static_values,
 )
-from agent.kernels.replies import Room, best_replies
+from agent.kernels.replies import Room, best_replies, new_play_scratch
 from agent.kernels.value import NetArrays, new_work
 from engine.bearoff.arrays import BearoffArrays, bearoff_equities
 from engine.compiled import bare_kernel, inlined_kernel
 from engine.dice import ROLL_WEIGHTS, ROLLS
 from engine.play_codes import MAX_PLAYS, apply_code
+from engine.sides import flip_in_place
 
 __all__ = ["MAX_DEPTH", "Tree", "means_of_rolls", "new_room", "roll_values"]
 
@@ -52,20 +53,25 @@ def new_room(
     tables: BearoffArrays | None,
     cache_bytes: int,
     width: int,
+    *,
+    is_long: bool = False,
 ) -> Room:
-    """What one thread needs for these nets, values of up to `width` numbers, exact endings."""
+    """What one thread needs for these nets, values of up to `width` numbers, exact endings.
+
+    is_long: whether the nets are of long nardi.
+    """
     return Room(
         _new_tree(width),
         new_cache(cache_bytes, width),
-        new_work(contact, race, MAX_PLAYS, tables),
-        new_work(small_contact, small_race, MAX_PLAYS, tables),
+        new_work(contact, race, MAX_PLAYS, tables, is_long=is_long),
+        new_work(small_contact, small_race, MAX_PLAYS, tables, is_long=is_long),
     )
 
 
 def _new_tree(width: int) -> Tree:
     levels = MAX_DEPTH + 1
     return Tree(
-        np.empty((10, MAX_PLAYS), dtype=np.int64),
+        new_play_scratch(),
         np.zeros((levels, 26), dtype=np.int64),
         np.zeros(levels, dtype=np.int64),
         np.zeros(levels, dtype=np.int64),
@@ -166,19 +172,13 @@ def means_of_rolls(rows, values):
 
 
 @inlined_kernel
-def _play_and_flip(boards, level, code, high, low):
+def _play_and_flip(boards, level, code, high, low, is_long):
     """Board of the next level: after a play of this one, seen by the other side."""
     w = boards[level + 1]
     for slot in range(26):
         w[slot] = boards[level, slot]
     apply_code(w, code, high, low)
-    for slot in range(1, 13):
-        other = w[25 - slot]
-        w[25 - slot] = -w[slot]
-        w[slot] = -other
-    bar = w[0]
-    w[0] = w[25]
-    w[25] = bar
+    flip_in_place(w, is_long)
 
 
 @inlined_kernel
@@ -215,6 +215,7 @@ def roll_values(nets, room, board, side, depth, first, last, out, row):
     rows = tree.rows
     keys = tree.keys
     n_states = nets.table.states
+    is_long = nets.switches.is_long
     undoubled = tree.undoubled
     best = tree.best
     width = 5 + n_states
@@ -245,7 +246,7 @@ def roll_values(nets, room, board, side, depth, first, last, out, row):
             if n_states > 0 or not is_leaf:
                 high = np.int64(ROLLS[roll, 0])
                 low = np.int64(ROLLS[roll, 1])
-                _play_and_flip(boards, level, codes[level, roll], high, low)
+                _play_and_flip(boards, level, codes[level, roll], high, low, is_long)
                 finished = _is_finished(boards, level + 1)
             if not is_leaf and not finished:
                 key = keys[level + 1]

@@ -23,7 +23,6 @@ from agent.kernels.boards import (
     FINISHED,
     KNOWN,
     OPP_OFF,
-    OWN_OFF,
     RACE,
     board_kind,
     finished_probs,
@@ -31,13 +30,13 @@ from agent.kernels.boards import (
     num_tail,
     see_board,
 )
+from agent.kernels.parent import play_seen_by_opponent, set_parent
 from agent.kernels.simd import add_rows, matrix_vector, sigmoids
 from engine.bearoff.arrays import BearoffArrays, bearoff_probs, no_tables
 from engine.bits import lowest_bit
 from engine.compiled import bare_kernel, inlined_kernel
 from engine.expert_inputs import contact_inputs
 from engine.features import PAIR_BASE, PAIR_CLIP, PAIR_REACH, PAIR_STATES, POINT_BASE, POINT_CLIP
-from engine.play_codes import code_num_steps, code_source, code_step_die
 
 __all__ = [
     "MOVER_SIDE",
@@ -51,7 +50,6 @@ __all__ = [
     "first_layers",
     "money_weights",
     "new_work",
-    "set_parent",
 ]
 
 NetArrays = namedtuple("NetArrays", "points pairs bias w2 b2 w3 b3")
@@ -62,9 +60,10 @@ b3 (T, 5). A net without a second hidden layer has K = 5 and w3 (T, 0, 5)."""
 Work = namedtuple(
     "Work",
     "seen boards kinds parent x_contact x_race rows delta stamp state hidden logits probs equity"
-    " tables",
+    " tables is_long",
 )
-"""Scratch of one thread, see `new_work`, and the tables of endings that go before the race net."""
+"""Scratch of one thread, see `new_work`, the tables of endings that go before the race net, and
+whether boards are of long nardi, 1 or 0."""
 
 _CHUNK = 64  # boards whose layers are worked out one after the other
 _ON_BOARD = 26
@@ -72,11 +71,17 @@ _STATES = 32  # counts -15 to 15 of a slot, in the table of difference rows
 
 
 def new_work(
-    contact: NetArrays, race: NetArrays, n_children: int, tables: BearoffArrays | None = None
+    contact: NetArrays,
+    race: NetArrays,
+    n_children: int,
+    tables: BearoffArrays | None = None,
+    *,
+    is_long: bool = False,
 ) -> Work:
     """Scratch for a value net and positions of up to `n_children` plays.
 
-    tables: where they know a race their probabilities are taken; None = the net's everywhere.
+    tables: where they know a race their probabilities are taken; None = the net's everywhere. They
+    are of short nardi. is_long: whether the boards are of long nardi.
     """
     width = contact.bias.shape[0]
     return Work(
@@ -95,6 +100,7 @@ def new_work(
         np.zeros((n_children, 5), dtype=np.float32),
         np.zeros(n_children, dtype=np.float32),
         tables or no_tables(),
+        int(is_long),
     )
 
 
@@ -282,7 +288,7 @@ def _update(
 
 
 @bare_kernel
-def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, x, hidden, logits):
+def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, is_long, x, hidden, logits):
     """Activation and dense layers of the boards of one kind among the first n, to logits.
 
     x: their pre-activations, `width` of them; expert inputs are written behind them.
@@ -296,7 +302,7 @@ def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, x, hidden, logits):
             x[i, h] = max(x[i, h], np.float32(0))
         if n_inputs > width:
             contact_inputs(boards, i, x, i, width)
-        tail = num_tail(boards, i, b2.shape[0])
+        tail = num_tail(boards, i, b2.shape[0], is_long)
         if w3.shape[1] == 0:
             for k in range(5):
                 logits[i, k] = b2[tail, k]
@@ -313,22 +319,26 @@ def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, x, hidden, logits):
 
 
 @inlined_kernel
-def _finish(contact, race, n, boards, kinds, x_contact, x_race, hidden, logits, probs, first):
+def _finish(
+    contact, race, n, boards, kinds, is_long, x_contact, x_race, hidden, logits, probs, first
+):
     """From pre-activations of n boards to their probabilities, in probs[first:]."""
     c = contact
     width = c.bias.shape[0]
-    _layers(c.w2, c.b2, c.w3, c.b3, boards, kinds, CONTACT, n, width, x_contact, hidden, logits)
+    _layers(
+        c.w2, c.b2, c.w3, c.b3, boards, kinds, CONTACT, n, width, is_long, x_contact, hidden, logits
+    )
     r = race
     width = r.bias.shape[0]
-    _layers(r.w2, r.b2, r.w3, r.b3, boards, kinds, RACE, n, width, x_race, hidden, logits)
+    _layers(r.w2, r.b2, r.w3, r.b3, boards, kinds, RACE, n, width, is_long, x_race, hidden, logits)
     sigmoids(logits, 5 * n)
     for i in range(n):
         if kinds[i] == FINISHED:
-            finished_probs(boards, i, probs, first + i)
+            finished_probs(boards, i, is_long, probs, first + i)
         elif kinds[i] != KNOWN:
             for k in range(5):
                 probs[first + i, k] = logits[i, k]
-            mask_probs(boards, i, kinds[i] == CONTACT, probs, first + i)
+            mask_probs(boards, i, kinds[i] == CONTACT, is_long, probs, first + i)
 
 
 @bare_kernel
@@ -342,11 +352,12 @@ def boards_probs(contact, race, boards, work, probs):
     hidden = work.hidden
     logits = work.logits
     tables = work.tables
+    is_long = work.is_long
     for first in range(0, len(boards), _CHUNK):
         n = min(_CHUNK, len(boards) - first)
         for i in range(n):
             see_board(boards, first + i, seen, i)
-            kinds[i] = board_kind(seen, i)
+            kinds[i] = board_kind(seen, i, is_long)
             if kinds[i] == CONTACT:
                 _first_layer(
                     contact.points, contact.pairs, contact.bias, seen, i, x_contact, i, rows
@@ -355,56 +366,9 @@ def boards_probs(contact, race, boards, work, probs):
                 kinds[i] = KNOWN
             elif kinds[i] == RACE:
                 _first_layer(race.points, race.pairs, race.bias, seen, i, x_race, i, rows)
-        _finish(contact, race, n, seen, kinds, x_contact, x_race, hidden, logits, probs, first)
-
-
-@inlined_kernel
-def _play_seen_by_opponent(boards, i, code, high, low):
-    """Play a mover's code on a board seen by his opponent; returns the slots it touched."""
-    touched = 0
-    for step in range(code_num_steps(code)):
-        source = code_source(code, step)
-        target = source - code_step_die(code, step, high, low)
-        if source == 25:
-            boards[i, 0] -= 1
-            touched |= 1
-        else:
-            boards[i, 25 - source] += 1
-            touched |= 1 << (25 - source)
-        if target <= 0:
-            boards[i, OPP_OFF] += 1
-            touched |= 1 << OPP_OFF
-            continue
-        slot = 25 - target
-        touched |= 1 << slot
-        if boards[i, slot] == 1:
-            boards[i, slot] = -1
-            boards[i, 25] += 1
-            touched |= 1 << 25
-        else:
-            boards[i, slot] -= 1
-    return touched
-
-
-@inlined_kernel
-def set_parent(w, seen, state):
-    """Set the board whose plays `evaluate_children` values next: `(26,)` int64, seen by the mover.
-
-    seen, state: of the scratch that will be used.
-    """
-    own = 0
-    opponent = 0
-    for slot in range(1, 25):
-        m = -w[25 - slot]
-        seen[0, slot] = m
-        own += max(m, 0)
-        opponent += max(-m, 0)
-    seen[0, 0] = w[25]
-    seen[0, 25] = w[0]
-    seen[0, OWN_OFF] = 15 - own - w[0]
-    seen[0, OPP_OFF] = 15 - opponent - w[25]
-    state[0] += 1  # the stamp of the difference rows that belong to this parent
-    state[1] = 0  # whether its pre-activations are known
+        _finish(
+            contact, race, n, seen, kinds, is_long, x_contact, x_race, hidden, logits, probs, first
+        )
 
 
 @bare_kernel
@@ -432,6 +396,7 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
     hidden = work.hidden
     logits = work.logits
     tables = work.tables
+    is_long = work.is_long
     rows = work.rows
     places = rows[0]
     come = rows[1]
@@ -445,8 +410,8 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
         for i in range(m):
             for slot in range(28):
                 boards[i, slot] = seen[0, slot]
-            touched = _play_seen_by_opponent(boards, i, codes[first + i], high, low)
-            kinds[i] = board_kind(boards, i)
+            touched = play_seen_by_opponent(boards, i, codes[first + i], high, low, is_long)
+            kinds[i] = board_kind(boards, i, is_long)
             if kinds[i] == CONTACT:
                 if not state[1]:
                     _first_layer(points, pairs, contact.bias, seen, zero, parent, zero, rows)
@@ -471,7 +436,20 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
                 kinds[i] = KNOWN
             elif kinds[i] == RACE:
                 _first_layer(race.points, race.pairs, race.bias, boards, i, x_race, i, rows)
-        _finish(contact, race, m, boards, kinds, x_contact, x_race, hidden, logits, probs, first)
+        _finish(
+            contact,
+            race,
+            m,
+            boards,
+            kinds,
+            is_long,
+            x_contact,
+            x_race,
+            hidden,
+            logits,
+            probs,
+            first,
+        )
         for i in range(m):
             row = first + i
             equity[row] = -equity_of(probs, row, weights, side)
@@ -491,5 +469,5 @@ def children_probs(contact, race, w, codes, n, high, low, weights, side, work):
 
     w: `(26,)` int64 board seen by the mover; side: row of `weights` of his opponent.
     """
-    set_parent(w, work.seen, work.state)
+    set_parent(w, work.is_long, work.seen, work.state)
     return evaluate_children(contact, race, codes, n, high, low, weights, side, work)

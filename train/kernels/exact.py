@@ -12,12 +12,12 @@ from agent.kernels.value import MOVER_SIDE, children_probs
 from engine.compiled import kernel
 from engine.dice_stream import next_below, next_die, next_uniform
 from engine.play_codes import apply_code
+from engine.sides import flip_in_place
 from train.kernels.selfplay import (
     EXPLORED,
     GREEDY,
     MAX_PLIES,
     explored_play,
-    flip_in_place,
     has_won,
     value_of_pass,
 )
@@ -76,13 +76,13 @@ def play_exact_games(
             if high < low:
                 high, low = low, high
             if ply < opening:
-                n = find_plays(w, high, low, nets.ban_hide, nets.bear_off_ban, scratch)
+                n = find_plays(w, high, low, nets.switches, scratch)
                 if scratch[1, 0] != 0:
                     code = scratch[1, next_below(states, game, n)]
                     apply_code(w, code, high, low)
                     if has_won(w):
                         break
-                flip_in_place(w)
+                flip_in_place(w, work.is_long)
                 continue
             for slot in range(26):
                 boards[row, slot] = w[slot]
@@ -95,7 +95,7 @@ def play_exact_games(
             flags[row] = GREEDY
             explored = False
             if explore > 0 and next_uniform(states, game) < explore:
-                n = find_plays(w, high, low, nets.ban_hide, nets.bear_off_ban, scratch)
+                n = find_plays(w, high, low, nets.switches, scratch)
                 if n > 1:
                     children_probs(
                         nets.contact,
@@ -124,7 +124,7 @@ def play_exact_games(
             row += 1
             if has_won(w):
                 break
-            flip_in_place(w)
+            flip_in_place(w, work.is_long)
         ends[game] = row
         game += 1
     return game

@@ -14,12 +14,15 @@ MAX_PAIR_ROWS = 160  # no more pairs of slots exist than 135
 
 
 @kernel
-def board_kinds(boards, kinds):
-    """Phase of each board as the value net takes it: 0 finished, 1 contact, 2 race."""
+def board_kinds(boards, is_long, kinds):
+    """Phase of each board as the value net takes it: 0 finished, 1 contact, 2 race.
+
+    is_long: 1 for boards of long nardi, else 0.
+    """
     seen = np.empty((1, 28), dtype=np.int64)
     for i in range(len(boards)):
         see_board(boards, i, seen, 0)
-        kinds[i] = board_kind(seen, 0)
+        kinds[i] = board_kind(seen, 0, is_long)
 
 
 @kernel
@@ -29,6 +32,7 @@ def encode(
     contact,
     with_pairs,
     n_tails,
+    is_long,
     points,
     pairs,
     n_points,
@@ -49,8 +53,8 @@ def encode(
         n_points[b], n_pairs[b] = first_layer_rows(seen, 0, with_pairs, points[b], pairs[b])
         if experts.shape[1]:
             contact_inputs(seen, 0, experts, b, 0)
-        tails[b] = num_tail(seen, 0, n_tails)
-        possible_outcomes(seen, 0, contact, possible, b)
+        tails[b] = num_tail(seen, 0, n_tails, is_long)
+        possible_outcomes(seen, 0, contact, is_long, possible, b)
 
 
 @kernel

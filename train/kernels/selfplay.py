@@ -11,6 +11,7 @@ from agent.kernels.value import MOVER_SIDE, boards_probs, children_probs
 from engine.compiled import inlined_kernel, kernel
 from engine.dice_stream import next_below, next_die, next_uniform
 from engine.play_codes import apply_code
+from engine.sides import OPP_SLOTS, flip_in_place
 
 __all__ = [
     "EXPLORED",
@@ -18,7 +19,6 @@ __all__ = [
     "MAX_PLIES",
     "expected_values",
     "explored_play",
-    "flip_in_place",
     "has_won",
     "play_games",
     "value_of_pass",
@@ -28,17 +28,6 @@ GREEDY = 0
 EXPLORED = 1
 MAX_PLIES = 600
 """Longer games are cut and valued by the net; random nets would go on for thousands of plies."""
-
-
-@inlined_kernel
-def flip_in_place(w):
-    for slot in range(1, 13):
-        other = w[25 - slot]
-        w[25 - slot] = -w[slot]
-        w[slot] = -other
-    bar = w[0]
-    w[0] = w[25]
-    w[25] = bar
 
 
 @inlined_kernel
@@ -53,7 +42,7 @@ def has_won(w):
 def value_of_pass(contact, race, w, flipped, work):
     """Evaluate the position after a pass to work.probs[0], as `children_probs` does a play."""
     for slot in range(1, 25):
-        flipped[0, slot] = -w[25 - slot]
+        flipped[0, slot] = -w[OPP_SLOTS[work.is_long, slot]]
     flipped[0, 0] = w[25]
     flipped[0, 25] = w[0]
     boards_probs(contact, race, flipped, work, work.probs)
@@ -90,8 +79,7 @@ def play_games(
     starts,
     are_openings,
     weights,
-    ban_hide,
-    bear_off_ban,
+    switches,
     explore,
     loss_scale,
     random_openings,
@@ -107,8 +95,8 @@ def play_games(
 
     states: `(G, 4)` dice streams; starts: `(G, 26)` int8, boards that the games begin with, seen by
     the side on roll; are_openings: `(G,)` bool, whether the first roll is no doublet; weights: of
-    `agent.kernels.value`, by which plays are chosen; ban_hide, bear_off_ban: bans on plays as in
-    `engine.house_moves`; explore: chance at any ply of a play other than the best, drawn as
+    `agent.kernels.value`, by which plays are chosen; switches: `engine.variant.PlaySwitches` of the
+    game that the nets are of; explore: chance at any ply of a play other than the best, drawn as
     `explored_play` does; random_openings: share of games that open with 1 to random_plies random
     plies.
     boards: `(N, 26)` int8, values: `(N, 5)` float32, flags: `(N,)` uint8 are filled from
@@ -135,7 +123,7 @@ def play_games(
             first_ply = False
             if high < low:
                 high, low = low, high
-            n = find_plays(w, high, low, ban_hide, bear_off_ban, scratch)
+            n = find_plays(w, high, low, switches, scratch)
             if codes[0] == 0:
                 n = 0
             if ply < opening:
@@ -144,7 +132,7 @@ def play_games(
                     apply_code(w, code, high, low)
                     if has_won(w):
                         break
-                flip_in_place(w)
+                flip_in_place(w, work.is_long)
                 continue
             for slot in range(26):
                 boards[row, slot] = w[slot]
@@ -167,16 +155,14 @@ def play_games(
                 apply_code(w, codes[best], high, low)
             if has_won(w):
                 break
-            flip_in_place(w)
+            flip_in_place(w, work.is_long)
         ends[game] = row
         game += 1
     return game
 
 
 @kernel
-def expected_values(
-    contact, race, boards, chosen, weights, ban_hide, bear_off_ban, work, scratch, targets
-):
+def expected_values(contact, race, boards, chosen, weights, switches, work, scratch, targets):
     """Targets of chosen rows: the mean over all 36 rolls of the best afterstate's value.
 
     boards: `(N, 26)` int8; chosen: row numbers; targets: `(N, 5)` float32, rows chosen are written,
@@ -197,7 +183,7 @@ def expected_values(
         for high in range(1, 7):
             for low in range(1, high + 1):
                 weight = 1.0 if high == low else 2.0
-                n = find_plays(w, high, low, ban_hide, bear_off_ban, scratch)
+                n = find_plays(w, high, low, switches, scratch)
                 best = 0
                 if codes[0] != 0:
                     best = children_probs(
