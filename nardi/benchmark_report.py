@@ -12,6 +12,7 @@ from eval.report.texts import count, with_error
 from nardi.reporting import net_of_bot, report_facts, tell_report
 
 if TYPE_CHECKING:
+    from engine.rules import Game
     from eval.cube_decisions import CubeLosses
     from eval.cube_references import CubeDecisionSet
     from eval.decisions import Losses
@@ -39,12 +40,13 @@ def _write(
     parts: Sequence[Html],
     document: Mapping[str, Any],
     settings: Sequence[tuple[str, str]] = (),
+    game: "Game" = "short",
 ) -> None:
     """Both files, with what the bots are and where the figures come from.
 
     words: of the command line, behind `nardi`; bots: texts that name them.
     """
-    nets = {bot: net for bot in dict.fromkeys(bots) if (net := net_of_bot(bot)) is not None}
+    nets = {bot: net for bot in dict.fromkeys(bots) if (net := net_of_bot(bot, game)) is not None}
     made_by = report_facts(words)
     told = [(f"net of {bot}", _net_text(net)) for bot, net in nets.items()]
     text = page(
@@ -166,7 +168,17 @@ def report_duel(
     if duel.luck_net is not None:
         bots.append(duel.luck_net)
     parts = [*duel_sections(duel)]
-    _write(folder, words, bots, title, duel_lead(duel), parts, {**document, **more}, settings)
+    _write(
+        folder,
+        words,
+        bots,
+        title,
+        duel_lead(duel),
+        parts,
+        {**document, **more},
+        settings,
+        duel.rules.game,
+    )
 
 
 def report_league(
@@ -182,7 +194,17 @@ def report_league(
     lead = league_lead(league.bots, league.ratings)
     title = f"{len(league.bots)} bots, everyone against everyone"
     nets = {duel.luck_net for duel in league.duels.values() if duel.luck_net is not None}
-    _write(folder, words, [*league.bots, *nets], title, lead, parts, document, settings)
+    _write(
+        folder,
+        words,
+        [*league.bots, *nets],
+        title,
+        lead,
+        parts,
+        document,
+        settings,
+        league.rules.game,
+    )
 
 
 def _in_unit(duel: "Duel", score: "Estimate | None") -> "Estimate | None":

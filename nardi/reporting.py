@@ -7,10 +7,13 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from nardi import __version__
 from nardi.origin import commit_facts
+
+if TYPE_CHECKING:
+    from engine.rules import Game
 
 __all__ = ["ReportFacts", "command_words", "net_of_bot", "report_facts", "tell_report"]
 
@@ -79,10 +82,10 @@ def tell_report(command: str, path: Path) -> None:
     print(f"nardi {command}: the report is {path}", file=sys.stderr)
 
 
-def net_of_bot(bot: str) -> dict[str, Any] | None:
+def net_of_bot(bot: str, game: "Game" = "short") -> dict[str, Any] | None:
     """What is known of the net that a bot's text names: file, hash, games, commit, strength.
 
-    None for bots that have no net of ours.
+    game: of which the net is that nardi brings. None for bots that have no net of ours.
     """
     from agent.checkpoint import default_net_path, load_net, net_path
     from nardi.net_facts import learned_rules
@@ -92,10 +95,10 @@ def net_of_bot(bot: str) -> dict[str, Any] | None:
         path = Path(re.sub(r"@[\d.]+s?$", "", kind.removeprefix("net:"), flags=re.ASCII))
         path = net_path(path)
     elif kind == "net":
-        path = default_net_path()
+        path = default_net_path(game)
     else:
         return None
-    known = load_net(path).facts
+    known = load_net(path, game=None).facts
     return {
         "file": path.name if kind == "net" else str(path),
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),

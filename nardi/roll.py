@@ -14,7 +14,6 @@ __all__ = [
     "add_dice_and_rules",
     "add_game",
     "add_rules",
-    "check_net_knows",
     "check_nothing_pending",
     "parse_dice",
     "rules_switches",
@@ -72,15 +71,6 @@ def check_nothing_pending(position: "Position", then: str) -> None:
     if position.offer is not None or position.resignation:
         what = "a cube offer" if position.offer is not None else "a resignation"
         raise PositionError(f"{what} is waiting for its answer; {then}")
-
-
-def check_net_knows(position: "Position") -> None:
-    """Raises ConfigError for a position of a game that no net of ours has learnt."""
-    if position.game != "short":
-        raise ConfigError(
-            f"there is no net of {position.game} nardi yet; nardi plays lists its legal plays, and"
-            " nardi benchmark plays its bots against each other"
-        )
 
 
 def with_dice(position: "Position", dice: Roll | None) -> tuple["Position", list[str]]:

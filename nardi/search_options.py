@@ -2,16 +2,29 @@
 
 import argparse
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from engine.errors import ConfigError
 
 if TYPE_CHECKING:
+    from agent.evaluator import Evaluator
     from agent.move_filter import MoveFilter
     from agent.search import Searcher
+    from engine.rules import Game
 
-__all__ = ["DEFAULT_PLY", "Looks", "add_filter", "add_ply", "looks_of", "searcher_of"]
+__all__ = [
+    "DEFAULT_PLY",
+    "Looks",
+    "add_filter",
+    "add_ply",
+    "evaluators_of",
+    "looks_of",
+    "searcher_of",
+    "searchers_of",
+]
 
 DEFAULT_PLY: Final = 2
 _MAX_PLY: Final = 6  # agent.kernels.tree.MAX_DEPTH, which is slow to import for a help text
@@ -77,8 +90,43 @@ def looks_of(args: argparse.Namespace) -> Looks:
     return Looks(ply=ply, filter=move_filter(name), seconds=seconds)
 
 
-def searcher_of(args: argparse.Namespace) -> "Searcher":
-    """The net of --net with the sorter that nardi brings, on all CPUs. Raises CheckpointError."""
+def searchers_of(args: argparse.Namespace) -> "Callable[[Game], Searcher]":
+    """Gives the searcher for a game, as `searcher_of`, made when it is first asked for.
+
+    A net that cannot be read is found at once, as `evaluators_of` does. Raises CheckpointError.
+    """
+    of_game = cache(lambda game: searcher_of(args, game))
+    _read_at_once(args, of_game)
+    return of_game
+
+
+def evaluators_of(args: argparse.Namespace) -> "Callable[[Game], Evaluator]":
+    """Gives the net of --net or of the game, read when it is first asked for.
+
+    The net of --net, and without one that of --game if many positions are to come, is read at once,
+    so that a wrong one ends the command. Raises CheckpointError.
+    """
+    from agent.evaluator import load_evaluator
+
+    of_game = cache(lambda game: load_evaluator(args.net, game))
+    _read_at_once(args, of_game)
+    return of_game
+
+
+def _read_at_once(args: argparse.Namespace, of_game: "Callable[[Game], object]") -> None:
+    from agent.checkpoint import load_net
+
+    if args.net is not None:
+        of_game(load_net(args.net, game=None).game)
+    elif args.position == "-":
+        of_game(args.game or "short")
+
+
+def searcher_of(args: argparse.Namespace, game: "Game" = "short") -> "Searcher":
+    """The net of --net or of the game, with the sorter that nardi brings for it, on all CPUs.
+
+    Raises CheckpointError, also for a net of the other game.
+    """
     from agent.checkpoint import load_sorter
     from agent.evaluator import load_evaluator
     from agent.search import Searcher
@@ -86,4 +134,4 @@ def searcher_of(args: argparse.Namespace) -> "Searcher":
     from nardi.exact_endings import prepare_tables
 
     prepare_tables()
-    return Searcher(load_evaluator(args.net), load_sorter(), threads=num_cpus())
+    return Searcher(load_evaluator(args.net, game), load_sorter(game), threads=num_cpus())

@@ -212,9 +212,10 @@ def verdict_text(run: "Run", over: bool) -> str:
             else f" --minutes {2 * record.minutes:g}"
         )
     yardstick = record.config.checks.opponents[-1]
+    game = " --game long" if record.config.play_rules.game == "long" else ""
     lines += [
-        f"use it:      nardi best-move start --dice 31 --net {net}",
-        f"measure it:  nardi benchmark net:{net} {yardstick}",
+        f"use it:      nardi best-move start{game} --dice 31 --net {net}",
+        f"measure it:  nardi benchmark net:{net} {yardstick}{game}",
         f"{'train more' if over else 'go on'}:{'  ' if over else '       '}"
         f"nardi train --resume {folder.path}{more}",
     ]
@@ -261,6 +262,10 @@ def _judgement(checks: "tuple[Check, ...]") -> list[str]:
             said.append("does not beat random play yet")
     if (score := last.get("pubeval")) is not None:
         said.append(next(words for most, words in _LEVELS if score.ppg < most))
+    if (score := last.get("heuristic")) is not None:
+        beats = score.ppg > 2 * score.stderr_ppg
+        said.append("beats" if beats else "does not beat yet")
+        said[-1] += " heuristic, a player by rules of thumb"
     if said:
         lines += textwrap.wrap(f"The net {' and '.join(said)}.", _WIDTH)
     return lines

@@ -374,7 +374,7 @@ def test_wrong_usage(words: list[str], capsys: Capture) -> None:
 def test_the_net_that_nardi_brings_answers_by_default(
     net: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(evaluator_module, "default_net_path", lambda: Path(net))
+    monkeypatch.setattr(evaluator_module, "default_net_path", lambda game: Path(net))
     document = ask(capsys, "start", "--dice=31")
     assert document["net"]["name"] == "net"
     assert document["plays"] == ask(capsys, "start", "--dice=31", "--net", net)["plays"]

@@ -181,7 +181,7 @@ def test_refusals(words: list[str], message: str, net: str, capsys: Capture) -> 
 def test_help_ends_with_a_line_to_paste(
     net: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(evaluator_module, "default_net_path", lambda: Path(net))
+    monkeypatch.setattr(evaluator_module, "default_net_path", lambda game: Path(net))
     monkeypatch.setenv("COLUMNS", "80")
     assert run("eval", "--help") == DONE
     lines = capsys.readouterr().out.splitlines()

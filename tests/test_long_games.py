@@ -207,8 +207,6 @@ def test_players_of_short_nardi_are_refused(name: str) -> None:
 def test_other_refusals() -> None:
     with pytest.raises(ConfigError, match="plays long nardi only"):
         load_bot("heuristic")
-    with pytest.raises(ConfigError, match="there is no net of long nardi yet"):
-        load_bot("net", LONG_NARDI)
     with pytest.raises(ConfigError, match="heuristic cannot look ahead"):
         load_bot("heuristic@2", LONG_NARDI)
 
@@ -255,13 +253,10 @@ def test_plays_and_show(capsys: Capture) -> None:
     ("words", "why"),
     [
         (("cube", "LONG=-----------o-----------O"), "played without a doubling cube"),
-        (("best-move", "LONG=-----------o-----------O:62"), "there is no net of long nardi yet"),
-        (("eval", "LONG=-----------o-----------O"), "there is no net of long nardi yet"),
         (("bearoff", "LONG=-----------o-----------O"), "of short nardi only"),
         (("plays", "4HPwATDgc/ABMA", "--game", "long", "--dice", "31"), "not long"),
         (("plays", "start", "--dice", "31", "--rules", "long"), "cannot be played by rules of"),
         (("benchmark", "random", "random", "--game", "long", "--cube"), "without a doubling cube"),
-        (("benchmark", "random", "net", "--game", "long"), "there is no net of long nardi yet"),
         (("benchmark", "random", "random", "--game", "short", "--rules", "long"), "of long nardi"),
     ],
 )

@@ -349,7 +349,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         raise ConfigError("--luck-net does not go with --no-luck")
     rules, cube = _rules(args)
     for bot in args.bots:
-        if (net := net_of_bot(bot)) is not None:
+        if (net := net_of_bot(bot, rules.game)) is not None:
             warn_of_rules(bot, parse_rules(net["rules"]), rules)
     games = _MATCHES if cube and rules.match_to is not None else _GAMES
     wanted = True if args.luck_net is not None else args.luck

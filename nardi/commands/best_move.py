@@ -9,12 +9,13 @@ from nardi.compiling import compiling_is_told
 from nardi.met_source import add_met, met_of
 from nardi.roll import (
     add_dice_and_rules,
-    check_net_knows,
+    add_game,
     check_nothing_pending,
     parse_dice,
+    rules_switches,
     with_dice,
 )
-from nardi.search_options import Looks, add_filter, add_ply, looks_of, searcher_of
+from nardi.search_options import Looks, add_filter, add_ply, looks_of, searchers_of
 from nardi.source import Answer, add_position, answer_all
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         allow_abbrev=False,
     )
     add_position(parser)
+    add_game(parser)
     add_dice_and_rules(parser, without=_NO_DICE)
     parser.add_argument(
         "--top",
@@ -75,26 +77,30 @@ def run(args: argparse.Namespace) -> int:
     from agent.situation import Situation
     from engine.dice import ROLLS
     from engine.notation import parse_position, position_rules
-    from engine.rules import INTERNATIONAL, parse_switches
+    from engine.rules import INTERNATIONAL
+    from engine.variant import variant_of
     from nardi.cube_decision import cube_answer
     from nardi.documents import position_document
     from nardi.net_facts import net_document
 
     dice = None if args.dice is None else parse_dice(args.dice)
-    switches = parse_switches(args.rules) if args.rules else {}
+    rules_switches(args.rules, args.game)  # wrong rules end it before the first line
     if args.top is not None and args.top < 1:
         raise ConfigError(f"--top is '{args.top}'; a whole number from 1 up fits")
     looks = looks_of(args)
     met = met_of(args)
-    searcher = searcher_of(args)
-    evaluator = searcher.evaluator
-    if looks.seconds is not None:
-        with compiling_is_told():
-            searcher.warm_up()
+    searchers = searchers_of(args)
+    warm = set()
 
     def answer(text: str) -> Answer:
-        position = parse_position(text)
-        check_net_knows(position)
+        position = parse_position(text, args.game)
+        switches = rules_switches(args.rules, position.game)
+        searcher = searchers(position.game)
+        evaluator = searcher.evaluator
+        if looks.seconds is not None and position.game not in warm:
+            with compiling_is_told():
+                searcher.warm_up()
+            warm.add(position.game)
         check_nothing_pending(position, "its answer: nardi cube; plays come after it")
         position, notes = with_dice(position, dice)
         rules, conflicts = position_rules(position, INTERNATIONAL, switches)
@@ -116,8 +122,9 @@ def run(args: argparse.Namespace) -> int:
             if position.dice is not None:
                 document |= plays(position.dice, args.top or _TOP)
             else:
-                cube = cube_answer(searcher, position.board, situation, looks.ply, met)
-                document["cube"] = cube.document(answers=False)
+                if variant_of(rules).has_cube:
+                    cube = cube_answer(searcher, position.board, situation, looks.ply, met)
+                    document["cube"] = cube.document(answers=False)
                 top = args.top or _TOP_OF_EACH_ROLL
                 rolls: list[Roll] = [(int(high), int(low)) for high, low in ROLLS]
                 document["rolls"] = [{"dice": list(roll), **plays(roll, top)} for roll in rolls]
@@ -182,7 +189,8 @@ def _text(document: dict[str, Any], position: "Position", situation: "Situation"
         head = f"{len(shown)} of {count} legal plays" if count > 1 else "the only legal play"
         rows = [(str(rank), play) for rank, play in enumerate(shown, start=1)]
     else:
-        head = "cube action, and best play of each roll"
+        head = "cube action, and best play of each roll" if "cube" in document else ""
+        head = head or "best play of each roll"
         for roll in document["rolls"]:
             label = "-".join(str(face) for face in roll["dice"])
             rows += [("" if i else label, play) for i, play in enumerate(roll["plays"])]

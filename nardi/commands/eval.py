@@ -7,8 +7,8 @@ from engine.errors import PositionError
 from nardi.commands.best_move import add_net
 from nardi.compiling import compiling_is_told
 from nardi.met_source import add_met, met_of
-from nardi.roll import check_net_knows
-from nardi.search_options import add_ply, looks_of, searcher_of
+from nardi.roll import add_game
+from nardi.search_options import add_ply, looks_of, searchers_of
 from nardi.source import Answer, add_position, answer_all
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         allow_abbrev=False,
     )
     add_position(parser)
+    add_game(parser)
     add_ply(parser)
     add_net(parser)
     add_met(parser)
@@ -41,18 +42,19 @@ def run(args: argparse.Namespace) -> int:
     from agent.situation import Situation
     from engine.notation import parse_position, position_rules
     from engine.rules import INTERNATIONAL
+    from engine.variant import variant_of
     from nardi.documents import number, position_document, probs_document
     from nardi.net_facts import net_document, net_lines
     from nardi.render import board_text, equity_lines, probs_table, situation_text
 
     ply = looks_of(args).ply
     met = met_of(args)
-    searcher = searcher_of(args)
-    evaluator = searcher.evaluator
+    searchers = searchers_of(args)
 
     def answer(text: str) -> Answer:
-        position = parse_position(text)
-        check_net_knows(position)
+        position = parse_position(text, args.game)
+        searcher = searchers(position.game)
+        evaluator = searcher.evaluator
         if not position.board.any():
             raise PositionError("the board is empty: without checkers there is nothing to win")
         rules, _ = position_rules(position, INTERNATIONAL, {})
@@ -87,10 +89,9 @@ def run(args: argparse.Namespace) -> int:
         }
         lines += [probs_table(document["probs"]), ""]
         chance = f", wins the match {document['mwc']:.2%}" if situation.is_match else ""
-        lines.append(
-            f"equity {document['equity']:+.3f} with the cube{chance};"
-            f" without {document['equity_cubeless']:+.3f}; {ply}-ply"
-        )
+        if variant_of(rules).has_cube:
+            chance = f" with the cube{chance}; without {document['equity_cubeless']:+.3f}"
+        lines.append(f"equity {document['equity']:+.3f}{chance}; {ply}-ply")
         lines += equity_lines(situation, document["met"])
         lines += net_lines(net)
         return Answer(document, "\n".join(lines), _notes(position))

@@ -39,12 +39,12 @@ def run(args: argparse.Namespace) -> int:
     from nardi.net_facts import net_file_document, net_file_text
 
     path = default_net_path() if args.file is None else net_path(args.file)
-    net = load_net(path)
+    net = load_net(path, game=None)
     if args.half is not None:
         if args.half.exists():
             raise ConfigError(f"'{args.half}' is there already; accepted: a new file")
         save_net(args.half, net, half=True)
-        path, net = args.half, load_net(args.half)
+        path, net = args.half, load_net(args.half, game=None)
     document = net_file_document(path, net)
     print(json_line(document) if args.json else net_file_text(document, net))
     return 0

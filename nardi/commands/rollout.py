@@ -13,11 +13,13 @@ from nardi.exact_endings import prepare_tables
 from nardi.met_source import add_met, met_of
 from nardi.roll import (
     add_dice_and_rules,
-    check_net_knows,
+    add_game,
     check_nothing_pending,
     parse_dice,
+    rules_switches,
     with_dice,
 )
+from nardi.search_options import evaluators_of
 from nardi.source import Answer, add_position, answer_all
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         allow_abbrev=False,
     )
     add_position(parser)
+    add_game(parser)
     add_dice_and_rules(parser, without="the position's dice, or the position before the roll")
     parser.add_argument(
         "--plays", type=int, metavar="N", help=f"the N best plays by the net; default: {_PLAYS}"
@@ -94,19 +97,19 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def run(args: argparse.Namespace) -> int:
     from agent.checkpoint import load_sorter
-    from agent.evaluator import load_evaluator
     from agent.rollout import Roller, RolloutSettings
     from agent.situation import Situation
     from engine.bearoff.tables import load_tables
     from engine.notation import parse_position, position_rules
-    from engine.rules import INTERNATIONAL, parse_switches
+    from engine.rules import INTERNATIONAL
+    from engine.variant import variant_of
     from nardi.cpus import num_cpus
     from nardi.documents import position_document
     from nardi.net_facts import net_document
     from nardi.rollout_view import Live, rollout_text
 
     dice = None if args.dice is None else parse_dice(args.dice)
-    switches = parse_switches(args.rules) if args.rules else {}
+    rules_switches(args.rules, args.game)  # wrong rules end it before the first line
     if args.plays is not None and args.plays < 1:
         raise ConfigError(f"--plays is '{args.plays}'; a whole number from 1 up fits")
     if args.plays is not None and args.play:
@@ -125,17 +128,21 @@ def run(args: argparse.Namespace) -> int:
         print(f"nardi rollout: seed {seed}", file=sys.stderr)
     met = met_of(args)
     prepare_tables()
-    evaluator = load_evaluator(args.net)
-    sorter = load_sorter()
+    evaluators = evaluators_of(args)
     interrupted = False
 
     def answer(text: str) -> Answer:
         nonlocal interrupted
-        position = parse_position(text)
-        check_net_knows(position)
+        position = parse_position(text, args.game)
+        switches = rules_switches(args.rules, position.game)
+        evaluator = evaluators(position.game)
         check_nothing_pending(position, "only positions before the roll, and plays, are rolled out")
         position, notes = with_dice(position, dice)
         rules, conflicts = position_rules(position, INTERNATIONAL, switches)
+        if args.cube and not variant_of(rules).has_cube:
+            raise ConfigError(
+                f"{position.game} nardi is played without a doubling cube; leave out --cube"
+            )
         situation = Situation.of_position(position, rules) if args.cube else None
         roller = Roller(
             evaluator.net,
@@ -144,7 +151,7 @@ def run(args: argparse.Namespace) -> int:
             situation=situation,
             met=met,
             tables=load_tables(),
-            sorter=sorter,
+            sorter=load_sorter(position.game),
         )
         if position.dice is None:
             if args.plays is not None or args.play:

@@ -31,8 +31,13 @@ CHECK_TURNS: Final = 500
 """Turns after which a game of a match counts as 0: an untrained net can go on nearly for ever."""
 
 _RUNS: Final = Path("runs")
-_PRESETS: Final = ("smoke", "short", "strong")  # as `train.config`, which takes too long to import
-_FIXED: Final = ("preset", "config", "set", "out", "from", "rules", "seed")
+_PRESETS: Final = (
+    "smoke",
+    "short",
+    "strong",
+    "long",
+)  # as `train.config`, which takes too long to import
+_FIXED: Final = ("preset", "config", "set", "out", "from", "game", "rules", "seed")
 _STOPPING: Final = (
     "\nnardi train: stopping after this round; once more to stop at once and lose what came after"
     " the last checkpoint"
@@ -57,7 +62,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--preset",
         choices=_PRESETS,
         help="settings to begin with: smoke takes less than a minute, short about 20, strong"
-        " some hours; default: short",
+        " some hours; long is of long nardi; default: short, of long nardi long",
     )
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="TOML file of settings that differ from those"
@@ -84,6 +89,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         type=float,
         metavar="M",
         help="minutes to train; weights then depend on the speed of the machine",
+    )
+    parser.add_argument(
+        "--game",
+        choices=("short", "long"),
+        help="short nardi (backgammon) or long nardi (docs/long.md); default: as the preset",
     )
     parser.add_argument(
         "--rules",
@@ -146,12 +156,14 @@ def _check_opponents(config: "TrainConfig") -> None:
     from eval.players import load_player
 
     for opponent in config.checks.opponents:
-        load_player(opponent)
+        load_player(opponent, config.play_rules)
 
 
-def _yardstick(args: argparse.Namespace) -> "DecisionSet | None":
+def _yardstick(args: argparse.Namespace, config: "TrainConfig") -> "DecisionSet | None":
     if args.yardstick is None:
         return None
+    if config.play_rules.game != "short":
+        raise ConfigError("--yardstick: decisions are of short nardi only; leave it out")
     from eval.references import read_decisions
 
     decisions = read_decisions(args.yardstick)
@@ -163,30 +175,35 @@ def _yardstick(args: argparse.Namespace) -> "DecisionSet | None":
 def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
     """A new run. Everything that can be wrong is found before work starts."""
     from agent.checkpoint import load_net
+    from engine.errors import CheckpointError
     from nardi.origin import commit_facts, parent_facts, version_facts
     from train.config import config_from_values, load_values
     from train.folder import RunFolder
 
     parent_path = getattr(args, "from")
-    parent = None if parent_path is None else load_net(parent_path)
+    parent = None if parent_path is None else load_net(parent_path, game=None)
     values = load_values(
-        args.preset or "short",
+        args.preset or ("long" if args.game == "long" else "short"),
         args.config,
         args.set or (),
         net=None if parent is None else parent.config,
     )
-    if args.rules is not None:
-        values["rules"] = args.rules
+    _set_rules(args, values)
     drawn = args.seed is None and "seed" not in values
     if args.seed is not None or drawn:
         values["seed"] = secrets.randbits(32) if drawn else args.seed
     config = config_from_values(values)
     if parent is not None:
+        if parent.game != config.play_rules.game:
+            raise CheckpointError(
+                f"net '{parent_path}' is for {parent.game} nardi, but {config.play_rules.game} nardi"
+                f" is to be learned; accepted: a net of that game, or --game {parent.game}"
+            )
         _check_shape(config, parent, parent_path)
     if args.games is not None:
         config = config.with_games(args.games)
     _check_opponents(config)
-    yardstick = _yardstick(args)
+    yardstick = _yardstick(args, config)
     if args.out is None:
         folder = RunFolder.create_by_time(_RUNS, datetime.now())
     else:
@@ -221,6 +238,24 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
     return session
 
 
+def _set_rules(args: argparse.Namespace, values: dict[str, Any]) -> None:
+    """Put the rules that --game and --rules ask for into the settings. Raises ConfigError."""
+    from engine.rules import INTERNATIONAL, LONG_NARDI, parse_rules
+
+    own = parse_rules(str(values.get("rules", INTERNATIONAL)))
+    game = args.game or own.game
+    if args.rules is not None:
+        # Text as it was given, but for switches that are read as changes of long nardi.
+        values["rules"] = args.rules
+        if game == "long":
+            values["rules"] = str(parse_rules(args.rules, LONG_NARDI))
+    elif game != own.game:
+        values["rules"] = str(LONG_NARDI if game == "long" else INTERNATIONAL)
+    asked = parse_rules(str(values.get("rules", INTERNATIONAL))).game
+    if args.game is not None and asked != args.game:
+        raise ConfigError(f"--rules {args.rules} are of {asked} nardi, --game of {args.game}")
+
+
 def _check_shape(config: "TrainConfig", parent: "ValueNet", path: Path) -> None:
     """Raises ConfigError if the settings ask for another shape than that of the net."""
     place = "net" if config.first_net is None else "first_net"
@@ -237,7 +272,7 @@ def _check_shape(config: "TrainConfig", parent: "ValueNet", path: Path) -> None:
 def _command(args: argparse.Namespace, seed: int) -> str:
     """The command line that gives this run again, a drawn seed included."""
     words = ["nardi", "train"]
-    for name in ("preset", "config", "from", "rules", "games", "minutes", "device"):
+    for name in ("preset", "config", "from", "game", "rules", "games", "minutes", "device"):
         value = getattr(args, name)
         if value is not None:
             words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
@@ -267,7 +302,7 @@ def _resumed(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
         origin = {**record.origin, **commit_facts(), "versions": version_facts()}
         device = pick_device(args.device or record.device)
         record = dataclasses.replace(record, origin=origin, device=device)
-        session = _Session(stop, _yardstick(args))
+        session = _Session(stop, _yardstick(args, config))
         session.run = Run.resume(
             folder,
             dataclasses.replace(snapshot, record=record),
