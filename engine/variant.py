@@ -219,8 +219,10 @@ def variant_of(rules: Rules) -> Variant:
 def play_switches(rules: Rules) -> PlaySwitches:
     """The switches of the rules that bear on plays, for kernels of both games."""
     if variant_of(rules) is LONG:
-        return PlaySwitches(1, 0, 0, *(int(switch) for switch in _long_switches(rules)))
-    return PlaySwitches(0, *(int(ban) for ban in bans(rules)), 0, 0, 0)
+        heads, block, at_turn = _long_switches(rules)
+        return PlaySwitches(1, 0, 0, heads, block, int(at_turn))
+    ban_hide, bear_off_ban = bans(rules)
+    return PlaySwitches(0, int(ban_hide), bear_off_ban, 0, 0, 0)
 
 
 def starter_throws_again(rules: Rules) -> bool:

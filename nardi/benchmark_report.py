@@ -168,17 +168,9 @@ def report_duel(
     if duel.luck_net is not None:
         bots.append(duel.luck_net)
     parts = [*duel_sections(duel)]
-    _write(
-        folder,
-        words,
-        bots,
-        title,
-        duel_lead(duel),
-        parts,
-        {**document, **more},
-        settings,
-        duel.rules.game,
-    )
+    told = {**document, **more}
+    game = duel.rules.game
+    _write(folder, words, bots, title, duel_lead(duel), parts, told, settings, game)
 
 
 def report_league(
@@ -194,17 +186,9 @@ def report_league(
     lead = league_lead(league.bots, league.ratings)
     title = f"{len(league.bots)} bots, everyone against everyone"
     nets = {duel.luck_net for duel in league.duels.values() if duel.luck_net is not None}
-    _write(
-        folder,
-        words,
-        [*league.bots, *nets],
-        title,
-        lead,
-        parts,
-        document,
-        settings,
-        league.rules.game,
-    )
+    bots = [*league.bots, *nets]
+    game = league.rules.game
+    _write(folder, words, bots, title, lead, parts, document, settings, game)
 
 
 def _in_unit(duel: "Duel", score: "Estimate | None") -> "Estimate | None":

@@ -31,12 +31,8 @@ CHECK_TURNS: Final = 500
 """Turns after which a game of a match counts as 0: an untrained net can go on nearly for ever."""
 
 _RUNS: Final = Path("runs")
-_PRESETS: Final = (
-    "smoke",
-    "short",
-    "strong",
-    "long",
-)  # as `train.config`, which takes too long to import
+# As `train.config`, which takes too long to import.
+_PRESETS: Final = ("smoke", "short", "strong", "long")
 _FIXED: Final = ("preset", "config", "set", "out", "from", "game", "rules", "seed")
 _STOPPING: Final = (
     "\nnardi train: stopping after this round; once more to stop at once and lose what came after"
@@ -196,8 +192,9 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
     if parent is not None:
         if parent.game != config.play_rules.game:
             raise CheckpointError(
-                f"net '{parent_path}' is for {parent.game} nardi, but {config.play_rules.game} nardi"
-                f" is to be learned; accepted: a net of that game, or --game {parent.game}"
+                f"net '{parent_path}' is for {parent.game} nardi, but the run is to learn"
+                f" {config.play_rules.game} nardi; accepted: a net of that game, or --game"
+                f" {parent.game}"
             )
         _check_shape(config, parent, parent_path)
     if args.games is not None:
