@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from agent.checkpoint import save_net
 from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
+from engine.rules import Game
 
 __all__ = ["CONFIGS", "SMALL", "all_arrays", "random_net", "small_net_file"]
 
@@ -49,11 +50,14 @@ def all_arrays(net: ValueNet) -> dict[str, NDArray[np.float32]]:
 
 
 def random_net(
-    config: ValueNetConfig, generator: np.random.Generator, facts: dict[str, Any] | None = None
+    config: ValueNetConfig,
+    generator: np.random.Generator,
+    facts: dict[str, Any] | None = None,
+    game: Game = "short",
 ) -> ValueNet:
     """A net without a zero in it: no part of it can be left out and go unnoticed."""
     fresh = new_value_net(config, generator)
-    net = ValueNet(config, fresh.contact, fresh.race, facts or {})
+    net = ValueNet(config, fresh.contact, fresh.race, facts or {}, game)
     for array in all_arrays(net).values():
         array += generator.normal(0, 0.1, array.shape).astype(np.float32)
     return net
