@@ -43,14 +43,15 @@ def net_document(name: str, net: "ValueNet", rules: "Rules") -> dict[str, Any]:
 
 
 def learned_rules(facts: Mapping[str, Any]) -> "Rules":
-    """The rules that a net has learned under; nets that do not tell are of the international."""
+    """The rules that a net has learned under; by default the usual ones of its game."""
     from engine.errors import ConfigError
-    from engine.rules import INTERNATIONAL, parse_rules
+    from engine.rules import INTERNATIONAL, LONG_NARDI, parse_rules
 
+    usual = LONG_NARDI if facts.get("variant") == "long" else INTERNATIONAL
     try:
-        return parse_rules(str(facts.get("rules", INTERNATIONAL)))
+        return parse_rules(str(facts.get("rules", usual)))
     except ConfigError:  # of a later version
-        return INTERNATIONAL
+        return usual
 
 
 @cache

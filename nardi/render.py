@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engine.board import BAR, borne_off, pip_count
 from engine.notation import Position, notations_of
 from engine.scoring import KINDS
+from engine.variant import variant_of
 from nardi.documents import identifiers
 
 if TYPE_CHECKING:
@@ -187,6 +188,8 @@ def equity_lines(situation: "Situation", met: str | None) -> list[str]:
     """What an equity means: whose it is, in what unit, what wins count."""
     if met is None:
         factors = ", ".join(str(n + 1) for n in range(len(KINDS[situation.rules.scoring])))
+        if not variant_of(situation.rules).has_cube:
+            return [f"equity = {MOVER}'s points per game; wins count {factors}"]
         return [
             f"equity = {MOVER}'s points per game and present stake, with the cube and without;",
             f"wins count {factors}",

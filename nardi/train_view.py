@@ -263,9 +263,8 @@ def _judgement(checks: "tuple[Check, ...]") -> list[str]:
     if (score := last.get("pubeval")) is not None:
         said.append(next(words for most, words in _LEVELS if score.ppg < most))
     if (score := last.get("heuristic")) is not None:
-        beats = score.ppg > 2 * score.stderr_ppg
-        said.append("beats" if beats else "does not beat yet")
-        said[-1] += " heuristic, a player by rules of thumb"
+        beats = "beats" if score.ppg > 2 * score.stderr_ppg else "does not yet beat"
+        said.append(f"{beats} heuristic, a player by rules of thumb")
     if said:
         lines += textwrap.wrap(f"The net {' and '.join(said)}.", _WIDTH)
     return lines
