@@ -72,8 +72,12 @@ def load_sorter(game: Game = "short") -> ValueNet | None:
 def net_path(path: Path) -> Path:
     """The file that a path names, or the name of a released net if there is no such file."""
     if str(path) in RELEASED and not path.exists():
-        return Path(str(files("checkpoints").joinpath(f"{path}.safetensors")))
+        return _file_of(str(path))
     return path
+
+
+def _file_of(released: str) -> Path:
+    return Path(str(files("checkpoints").joinpath(f"{released}.safetensors")))
 
 
 def save_net(path: Path, net: ValueNet, *, half: bool = False) -> None:
@@ -111,7 +115,7 @@ def _open(path: Path) -> Any:
     if not path.is_file():
         what = "is a folder, not a file"
         if not path.is_dir():
-            ours = " or ".join(RELEASED)
+            ours = " or ".join(name for name in RELEASED if _file_of(name).is_file())
             what = f"does not exist; accepted: a file, or {ours}, which come with nardi"
         raise CheckpointError(f"net '{path}' {what}")
     try:

@@ -1,6 +1,6 @@
 """Speed of self-play and of training by net shape, per second of one core, and where it goes.
 
-    python bench/selfplay.py [--games 3000] [--seed 1]
+    python bench/selfplay.py [--games 3000] [--seed 1] [--game long]
 
 Each shape is trained for some thousand games first, so that what is timed are games as a net plays
 them and not the endless ones of random weights. CPU seconds of one thread; the rows of one run can
@@ -17,10 +17,11 @@ import torch
 
 from agent.evaluator import Evaluator
 from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
-from engine.board import flip
 from engine.dice import game_generator, roll_dice
 from engine.features import expert_inputs
 from engine.moves import legal_afterstates_batch
+from engine.rules import INTERNATIONAL, LONG_NARDI, Rules
+from engine.variant import variant_of
 from train.config import CheckConfig, LearnConfig, SelfPlayConfig, StageConfig, TrainConfig
 from train.learner import Learner
 from train.loop import Trainer
@@ -48,22 +49,24 @@ def cpu_seconds(run: Callable[[], object]) -> float:
     return best
 
 
-def trained_net(shape: NetConfig, games: int, seed: int) -> ValueNet:
+def trained_net(shape: NetConfig, games: int, seed: int, rules: Rules) -> ValueNet:
     """A net of this shape after some games."""
     config = TrainConfig(
         seed=seed,
+        rules=str(rules),
         net=ValueNetConfig(contact=shape),
         selfplay=SelfPlayConfig(games_per_round=250),
         learn=LearnConfig(batch=256, average=0.99),
         stage=(StageConfig(games=games, lambda_=(0.9, 0.8), rate=(3e-3, 2e-3)),),
         checks=CheckConfig(opponents=("random",)),
     )
-    trainer = Trainer(config, new_value_net(config.net, np.random.default_rng(seed)), workers=2)
+    net = new_value_net(config.net, np.random.default_rng(seed), rules.game)
+    trainer = Trainer(config, net, workers=2)
     trainer.run(lambda progress: True)
     return trainer.net()
 
 
-def play(net: ValueNet, games: int, seed: int) -> Round:
+def play(net: ValueNet, games: int, seed: int, rules: Rules) -> Round:
     """Games of a net against itself, in this thread."""
     plan = RoundPlan(
         seed=seed,
@@ -75,6 +78,7 @@ def play(net: ValueNet, games: int, seed: int) -> Round:
         random_openings=0.1,
         random_plies=8,
         expected=0.0,
+        rules=rules,
     )
     return play_chunk(net, plan, 0, games)
 
@@ -83,7 +87,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--games", type=int, default=3000, help="games of training before timing")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--game", choices=("short", "long"), default="short")
     args = parser.parse_args()
+    rules = LONG_NARDI if args.game == "long" else INTERNATIONAL
     torch.set_num_threads(1)
 
     print(f"{'':26}{'self-play':>10}{'all in':>9}{'learning':>13}{'ns for each afterstate':>26}")
@@ -92,19 +98,21 @@ def main() -> None:
         f"{'all':>8}{'moves':>7}{'experts':>9}{'plies':>7}"
     )
     for name, shape in SHAPES.items():
-        net = trained_net(shape, args.games, args.seed)
+        if rules.game == "long" and shape.num_experts:
+            continue  # they are of short nardi
+        net = trained_net(shape, args.games, args.seed, rules)
         games = 200
-        played = play(net, games, args.seed)
+        played = play(net, games, args.seed, rules)
         n = len(played.boards)
         rolls = roll_dice(game_generator(args.seed, 0), n)
-        afterstates, _ = legal_afterstates_batch(played.boards, rolls)
+        afterstates, _ = legal_afterstates_batch(played.boards, rolls, rules)
         assert n > 20 * games, "games of a trained net have more plies than this"
         chosen = Evaluator(net).choose(played.boards, rolls)
         assert chosen.shape == played.boards.shape
 
-        play_time = cpu_seconds(lambda net=net, k=games: play(net, k, args.seed))
-        moves = cpu_seconds(lambda b=played.boards, r=rolls: legal_afterstates_batch(b, r))
-        seen = flip(afterstates[:50_000])
+        play_time = cpu_seconds(lambda net=net, k=games: play(net, k, args.seed, rules))
+        moves = cpu_seconds(lambda b=played.boards, r=rolls: legal_afterstates_batch(b, r, rules))
+        seen = variant_of(rules).flip(afterstates[:50_000])
         experts = 0.0
         if shape.num_experts:
             experts = cpu_seconds(lambda s=seen, x=shape.experts: expert_inputs(x, s)) / len(seen)

@@ -165,7 +165,7 @@ class PipEvaluator:
         probs = [win, 0.5 * win, 0.4 * win, 0.5 * (1 - win), 0.4 * (1 - win)]
         return np.stack(probs, axis=1).astype(np.float32)
 
-    def choose(self, boards: Board, rolls: NDArray[np.int8]) -> Board:
+    def choose(self, boards: Board, rolls: NDArray[np.int8], rules: Rules) -> Board:
         raise AssertionError("its own choice is for international rules alone")
 
 

@@ -346,7 +346,10 @@ def test_released_nets_go_by_their_names(tmp_path: Path, monkeypatch: pytest.Mon
     for name in RELEASED:
         path = net_path(Path(name))
         assert path.name == f"{name}.safetensors"
-        assert load_net(Path(name)).checksum() == load_net(path).checksum()
+        if name == "long" and not path.is_file():
+            continue  # an installation may lack it; the commands tell how to train one
+        game = "long" if name == "long" else "short"
+        assert load_net(Path(name), game).checksum() == load_net(path, game).checksum()
     assert load_net(Path("nardi")).checksum() == load_net(default_net_path()).checksum()
     sorter = load_sorter()
     assert sorter is not None

@@ -43,7 +43,7 @@ def add_net(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="the net to ask: a file, or fast, a small one for weak machines; default: the one that"
-        " nardi brings",
+        " nardi brings for the game",
     )
 
 
@@ -84,7 +84,8 @@ def run(args: argparse.Namespace) -> int:
     from nardi.net_facts import net_document
 
     dice = None if args.dice is None else parse_dice(args.dice)
-    rules_switches(args.rules, args.game)  # wrong rules end it before the first line
+    if args.position == "-":  # wrong rules end it before the first line
+        rules_switches(args.rules, args.game)
     if args.top is not None and args.top < 1:
         raise ConfigError(f"--top is '{args.top}'; a whole number from 1 up fits")
     looks = looks_of(args)

@@ -20,7 +20,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         type=Path,
         nargs="?",
         metavar="FILE",
-        help="a .safetensors file, or nardi or fast, which come with it; default: nardi",
+        help="a .safetensors file, or nardi, fast or long, if it comes with it; default: nardi",
     )
     parser.add_argument(
         "--half",

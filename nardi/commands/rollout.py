@@ -109,7 +109,8 @@ def run(args: argparse.Namespace) -> int:
     from nardi.rollout_view import Live, rollout_text
 
     dice = None if args.dice is None else parse_dice(args.dice)
-    rules_switches(args.rules, args.game)  # wrong rules end it before the first line
+    if args.position == "-":  # wrong rules end it before the first line
+        rules_switches(args.rules, args.game)
     if args.plays is not None and args.plays < 1:
         raise ConfigError(f"--plays is '{args.plays}'; a whole number from 1 up fits")
     if args.plays is not None and args.play:
