@@ -336,7 +336,7 @@ def test_the_net_that_ships_is_looked_for_beside_the_code() -> None:
 
 
 def test_an_installation_without_a_net(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "_DEFAULT_NAME", "none.safetensors")
+    monkeypatch.setitem(checkpoint._DEFAULT_NAMES, "short", "none.safetensors")
     with pytest.raises(CheckpointError, match=r"'none\.safetensors'.*nardi train"):
         default_net_path()
 

@@ -135,7 +135,14 @@ def test_command(tmp_path: Path, capsys: Capture) -> None:
         (("--game", "long", "--from", "nardi"), "is for short nardi"),
     ],
 )
-def test_what_is_refused(words: tuple[str, ...], why: str, tmp_path: Path, capsys: Capture) -> None:
+def test_what_is_refused(
+    words: tuple[str, ...],
+    why: str,
+    tmp_path: Path,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)  # no file there goes before the net that ships
     code, _, err = run(capsys, "train", *words, "--out", tmp_path / "run")
     assert code == 2
     assert why in err
@@ -146,6 +153,7 @@ def test_what_is_refused(words: tuple[str, ...], why: str, tmp_path: Path, capsy
 
 
 def test_nets_of_the_other_game(net_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(net_file.parent)
     with pytest.raises(CheckpointError, match="for the game 'long', not for short nardi"):
         load_net(net_file)
     with pytest.raises(CheckpointError, match="for the game 'short', not for long nardi"):

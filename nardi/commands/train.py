@@ -184,18 +184,17 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
         args.set or (),
         net=None if parent is None else parent.config,
     )
-    _set_rules(args, values)
+    game = _set_rules(args, values)
+    if parent is not None and parent.game != game:
+        raise CheckpointError(
+            f"net '{parent_path}' is for {parent.game} nardi, but the run is to learn {game} nardi;"
+            f" accepted: a net of that game, or --game {parent.game}"
+        )
     drawn = args.seed is None and "seed" not in values
     if args.seed is not None or drawn:
         values["seed"] = secrets.randbits(32) if drawn else args.seed
     config = config_from_values(values)
     if parent is not None:
-        if parent.game != config.play_rules.game:
-            raise CheckpointError(
-                f"net '{parent_path}' is for {parent.game} nardi, but the run is to learn"
-                f" {config.play_rules.game} nardi; accepted: a net of that game, or --game"
-                f" {parent.game}"
-            )
         _check_shape(config, parent, parent_path)
     if args.games is not None:
         config = config.with_games(args.games)
@@ -235,8 +234,11 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
     return session
 
 
-def _set_rules(args: argparse.Namespace, values: dict[str, Any]) -> None:
-    """Put the rules that --game and --rules ask for into the settings. Raises ConfigError."""
+def _set_rules(args: argparse.Namespace, values: dict[str, Any]) -> str:
+    """Put the rules that --game and --rules ask for into the settings; gives the game.
+
+    Raises ConfigError.
+    """
     from engine.rules import INTERNATIONAL, LONG_NARDI, parse_rules
 
     own = parse_rules(str(values.get("rules", INTERNATIONAL)))
@@ -251,6 +253,7 @@ def _set_rules(args: argparse.Namespace, values: dict[str, Any]) -> None:
     asked = parse_rules(str(values.get("rules", INTERNATIONAL))).game
     if args.game is not None and asked != args.game:
         raise ConfigError(f"--rules {args.rules} are of {asked} nardi, --game of {args.game}")
+    return asked
 
 
 def _check_shape(config: "TrainConfig", parent: "ValueNet", path: Path) -> None:
