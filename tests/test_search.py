@@ -347,7 +347,7 @@ def test_bad_positions_are_refused() -> None:
 
 def test_house_rules_are_kept_in_the_tree() -> None:
     """Under hit_and_hide = ban another position comes up after some plays."""
-    boards, rolls = some_positions(30, 11)
+    boards, rolls = some_positions(100, 11)
     here = searcher().probabilities(boards, 1)
     there = searcher().probabilities(boards, 1, CAUCASIAN)
     assert (here != there).any()

@@ -181,7 +181,7 @@ def test_ties_in_cubeful_equity_go_to_the_cubeless_one() -> None:
         assert first is not None
         assert second is not None
         assert first >= second >= 1
-        assert first == pytest.approx(second, abs=2e-4)  # a rest of hope for a gammon
+        assert first == pytest.approx(second, abs=5e-4)  # a rest of hope for a gammon
         assert ranked[0].equity > ranked[1].equity
         assert int(borne_off(ranked[0].afterstate) - borne_off(board)) == 2
 
