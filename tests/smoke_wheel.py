@@ -27,6 +27,7 @@ NEEDED = {
     "engine/py.typed",
     "engine/rules.py",
     "eval/data/bearoff.jsonl.gz",
+    "eval/data/rollout.jsonl.gz",
     "nardi/commands/plays.py",
 }
 # From a cold start of Python to the answer, compiled code at hand, in times of what a Python needs

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agent.bot import load_bot
 from agent.rollout import RolloutSettings
 from engine.errors import ConfigError
 from engine.moves import legal_afterstates
 from eval import references
+from eval.decisions import measure_decisions
 from eval.references import read_decisions
 from eval.rollout_decisions import RolloutDecisions, SetSettings, part_file
 from nardi.cli import DONE, FAILED
@@ -97,6 +99,25 @@ def test_a_set_made_into_the_package_is_found_by_name(
     assert run(*words) == DONE
     document = json.loads(capsys.readouterr().out)["decisions"]
     assert (document["file"], document["count"]) == ("rollout", 2)
+
+
+def test_the_set_that_ships() -> None:
+    path = references.shipped_sets()["rollout"]
+    assert path.stat().st_size < 100_000
+    found = read_decisions(Path("rollout"))
+    assert (found.name, len(found.boards)) == ("rollout", 40)
+    assert np.isfinite(found.stderrs).all()
+    assert 0 < found.stderrs.mean() < 0.01
+    for i, (board, roll) in enumerate(zip(found.boards, found.rolls, strict=True)):
+        rows = slice(*found.offsets[i : i + 2])
+        legal = {row.tobytes() for row in legal_afterstates(board, roll.tolist())}
+        assert all(row.tobytes() in legal for row in found.afterstates[rows])
+        assert np.ptp(found.equities[rows]) < 0.5  # candidates are close to each other
+    # They tell a net that has learned from rules of thumb.
+    losses = [
+        measure_decisions(load_bot(text), found).overall.loss.mean for text in ("net", "pip-greedy")
+    ]
+    assert losses[0] < 0.5 * losses[1]
 
 
 def test_command(tmp_path: Path, capsys: Capture) -> None:

@@ -55,7 +55,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         type=Path,
         metavar="FILE",
         help="tell loss per decision, and where A differs from B, on a file of decisions of plays"
-        " or of the cube, or on a set that nardi brings: bearoff, bearoff-cube",
+        " or of the cube, or on a set that nardi brings: bearoff, bearoff-cube, rollout",
     )
     parser.add_argument(
         "--positions",
