@@ -32,11 +32,10 @@ from engine.play_codes import code_num_steps, code_source, code_step_die
 from engine.rules import INTERNATIONAL, Rules
 from engine.turn import Step, playable_orders, step_fault
 from engine.turn_context import TurnContext
-from engine.variant import Contexts, bans, check_board, variant_of
+from engine.variant import Contexts, check_board, variant_of
 
 __all__ = [
     "Steps",
-    "bans",
     "legal_afterstates",
     "legal_afterstates_batch",
     "legal_plays",
