@@ -40,8 +40,8 @@ __all__ = [
 OUTPUTS: Final = ("win", "win_gammon", "win_bg", "lose_gammon", "lose_bg")
 """Names of the five outputs, in their order."""
 
-Tails = Literal["one", "back9"]
-_NUM_TAILS: Final[dict[str, int]] = {"one": 1, "back9": 9}
+Tails = Literal["one", "back9", "back25"]
+_NUM_TAILS: Final[dict[str, int]] = {"one": 1, "back9": 9, "back25": 25}
 _LARGEST_WIDTH: Final = 1024  # what the kernels' scratch holds
 _LARGEST_HIDDEN: Final = 256
 

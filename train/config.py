@@ -158,6 +158,9 @@ class StageConfig:
     luck_adjusted: bool = False
     """Whether the luck of every roll is taken out of the λ-returns: each position is backed up over
     all 21 rolls, which costs about ten times as much and takes nine tenths of the noise away."""
+    races: float = 1.0
+    """Share of the games whose luck is adjusted that go on when contact ends; the others stop there
+    and take the net's value of the race. Races are a quarter of all positions and soon learned."""
     generation: int = 0
     """Games that one settled net plays before they are learned from, in a cycle of steps from
     `rate[0]` to `rate[1]` that settles the next net; 0 = each round is learned from at once."""
@@ -190,6 +193,7 @@ class StageConfig:
                 _number("random_openings", self.random_openings, 0, 1),
                 _whole("random_plies", self.random_plies, 1),
                 _number("drawn_starts", self.drawn_starts, 0, 1),
+                _number("races", self.races, 0, 1),
                 _flag("luck_adjusted", self.luck_adjusted),
                 _whole("generation", self.generation, 0),
                 _whole("passes", self.passes, 1),
@@ -202,6 +206,9 @@ class StageConfig:
                 else None,
                 "passes are of a generation's positions; without generation 1 fits"
                 if self.generation == 0 and self.passes != 1
+                else None,
+                "races are left out where luck is adjusted; without luck_adjusted 1 fits"
+                if self.luck_adjusted is False and self.races != 1
                 else None,
                 _range("expected", self.expected, 0, 1),
                 "luck_adjusted and expected exclude each other; one of them fits"

@@ -207,6 +207,7 @@ class Trainer:
             expected=_between(stage.expected, share),
             loss_scale=math.inf if stage.explore_loss is None else stage.explore_loss,
             drawn_starts=stage.drawn_starts,
+            races=stage.races,
             rules=self.config.play_rules,
             luck_adjusted=stage.luck_adjusted,
             # The round is played by the weights of two rounds before.

@@ -52,6 +52,7 @@ class RoundPlan:
     luck_adjusted: bool = False
     loss_scale: float = math.inf
     drawn_starts: float = 0.0
+    races: float = 1.0
     rules: Rules = INTERNATIONAL
     """What plays are legal and what wins count; luck-free and sampled games alike."""
     sorter_keep: int = 0
@@ -196,6 +197,7 @@ def _play_exact_chunk(
             plan.loss_scale,
             plan.random_openings,
             plan.random_plies,
+            plan.races,
             flipped,
             rows.boards,
             rows.values,

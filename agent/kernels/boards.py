@@ -48,7 +48,10 @@ def see_board(boards, i, seen, row):
 
 @inlined_kernel
 def num_tail(boards, i, n_tails, is_long):
-    """Number of the output tail: 0, or of 9 by the checkers each side has back (0-1, 2, 3+)."""
+    """Number of the output tail, by the checkers each side has back (its 19 to 24 point, bar).
+
+    Of 9: 0-1, 2, 3 or more; of 25: 0, 1, 2, 3, 4 or more; of 1: 0.
+    """
     if n_tails == 1:
         return 0
     own = boards[i, 25]
@@ -56,6 +59,8 @@ def num_tail(boards, i, n_tails, is_long):
     for point in range(19, 25):
         own += max(boards[i, point], 0)
         opponent += max(-boards[i, OPP_SLOTS[is_long, point]], 0)
+    if n_tails == 25:
+        return 5 * min(own, 4) + min(opponent, 4)
     return 3 * min(max(own - 1, 0), 2) + min(max(opponent - 1, 0), 2)
 
 

@@ -6,6 +6,7 @@ that is thrown is one of the 21, so its play costs nothing more.
 
 import numpy as np
 
+from agent.kernels.boards import RACE, board_kind, see_board
 from agent.kernels.replies import best_replies, find_plays
 from agent.kernels.tree import mean_of_rolls
 from agent.kernels.value import MOVER_SIDE, children_probs
@@ -37,6 +38,7 @@ def play_exact_games(
     loss_scale,
     random_openings,
     random_plies,
+    races,
     flipped,
     boards,
     values,
@@ -47,16 +49,17 @@ def play_exact_games(
     """Play games as `train.kernels.selfplay.play_games` does, and back up every position.
 
     nets, room: of `agent.kernels.replies`; flipped: scratch, `(1, 26)` int64; starts,
-    are_openings: as there. values[row] is the
-    net's value of the afterstate that is played to, for the side on roll there; backups[row] is
-    the mean over the 36 throws of the best afterstate's value, for the side on roll at `row`
-    itself.
+    are_openings: as there; races: share of games that go on when contact ends, the others stop
+    there. values[row] is the net's value of the afterstate that is played to, for the side on roll
+    there; backups[row] is the mean over the 36 throws of the best afterstate's value, for the side
+    on roll at `row` itself.
     """
     w = room.tree.boards[0]
     codes = room.tree.codes
     probs = room.tree.probs
     scratch = room.tree.scratch
     work = room.work
+    seen = np.empty((1, 28), dtype=np.int64)
     row = ends[first_game - 1] if first_game > 0 else 0
     game = first_game
     while game < len(states) and row + MAX_PLIES <= len(boards):
@@ -115,6 +118,10 @@ def play_exact_games(
                     draw = next_uniform(states, game)
                     code = scratch[1, explored_play(work.equity, n, best, loss_scale, draw)]
                     explored = True
+            was_race = False
+            if races < 1:
+                see_board(room.tree.boards, 0, seen, 0)
+                was_race = board_kind(seen, 0, work.is_long) == RACE
             apply_code(w, code, high, low)
             if explored:
                 flags[row] = EXPLORED
@@ -125,6 +132,11 @@ def play_exact_games(
             if has_won(w):
                 break
             flip_in_place(w, work.is_long)
+            if races < 1 and not was_race:
+                see_board(room.tree.boards, 0, seen, 0)
+                is_race = board_kind(seen, 0, work.is_long) == RACE
+                if is_race and next_uniform(states, game) >= races:
+                    break
         ends[game] = row
         game += 1
     return game
