@@ -61,7 +61,7 @@ def _logits(config: NetConfig, arrays: NetArrays, boards: Board, opp_boards: Boa
     np.maximum(x[:, :width], 0, out=x[:, :width])
     x[:, width:] = expert_inputs(config.experts, boards)
     tails = (
-        _tails(boards, opp_boards)
+        _tails(config.num_tails, boards, opp_boards)
         if config.num_tails > 1
         else np.zeros(len(boards), dtype=np.int64)
     )
@@ -75,10 +75,12 @@ def _logits(config: NetConfig, arrays: NetArrays, boards: Board, opp_boards: Boa
     return logits
 
 
-def _tails(boards: Board, opp_boards: Board) -> NDArray[np.int64]:
-    """Numbers of the nine tails, as `agent.kernels.boards.num_tail` gives them."""
+def _tails(num_tails: int, boards: Board, opp_boards: Board) -> NDArray[np.int64]:
+    """Numbers of the tails, as `agent.kernels.boards.num_tail` gives them."""
     own, opponent = (
         some[:, BAR].astype(np.int64) + np.maximum(some[:, 19:25], 0).sum(axis=1)
         for some in (boards, opp_boards)
     )
+    if num_tails == 25:
+        return np.asarray(5 * np.minimum(own, 4) + np.minimum(opponent, 4))
     return np.asarray(3 * np.clip(own - 1, 0, 2) + np.clip(opponent - 1, 0, 2))

@@ -34,6 +34,7 @@ SHAPES = {
     "128-32, pairs": NetConfig(experts="none"),
     "128-32, pairs + experts": NetConfig(),
     "the same, 9 tails": NetConfig(tails="back9"),
+    "the same, 25 tails": NetConfig(tails="back25"),
     "256-32, pairs + experts": NetConfig(width=256),
 }
 REPEATS = 3

@@ -31,6 +31,10 @@ CONFIGS: dict[str, ValueNetConfig] = {
         contact=NetConfig(width=33, hidden=0, tails="back9"),
         race=NetConfig(width=9, pairs=True, hidden=0, tails="back9"),
     ),
+    "25 tails": ValueNetConfig(
+        contact=NetConfig(width=24, hidden=7, tails="back25"),
+        race=NetConfig(width=16, pairs=False, experts="none", hidden=3),
+    ),
     "pairs alone": ValueNetConfig(
         contact=NetConfig(width=16, experts="none", hidden=0),
         race=NetConfig(width=40, pairs=False, hidden=11),

@@ -14,6 +14,7 @@ from engine.scoring import outcome_mask
 SHAPES = {
     "pairs and experts": NetConfig(width=24),
     "nine tails": NetConfig(width=16, tails="back9"),
+    "25 tails": NetConfig(width=16, tails="back25"),
     "one layer": NetConfig(width=20, pairs=False, experts="none", hidden=0),
 }
 

@@ -96,6 +96,10 @@ def plain_probs(net: ValueNet, board: Board) -> NDArray[np.float64]:
         opp_back = board[0] - np.minimum(board[1:7], 0).sum()
         groups = [min(max(int(back) - 1, 0), 2) for back in (own_back, opp_back)]
         tail = 3 * groups[0] + groups[1]
+    elif config.tails == "back25":
+        own_back = board[BAR] + np.maximum(board[19:25], 0).sum()
+        opp_back = board[0] - np.minimum(board[1:7], 0).sum()
+        tail = 5 * min(int(own_back), 4) + min(int(opp_back), 4)
     experts = expert_inputs(config.experts, board[np.newaxis])[0]
     out = np.concatenate([np.maximum(x, 0), experts]) @ arrays["w2"][tail] + arrays["b2"][tail]
     if config.hidden:

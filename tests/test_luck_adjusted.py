@@ -1,6 +1,7 @@
 """Self-play that takes luck out: exact backups, what is made of them, and runs that use them."""
 
 import dataclasses
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from agent.kernels.tree import new_room
 from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
 from engine.bearoff.lookup import cubeless
 from engine.bearoff.tables import load_tables
-from engine.board import flip
+from engine.board import flip, has_contact
 from engine.dice import ROLL_WEIGHTS, ROLLS
 from engine.dice_stream import game_states
 from engine.errors import ConfigError
@@ -47,6 +48,7 @@ def play(
     is_opening: bool = True,
     explore: float = 0.0,
     loss_scale: float = np.inf,
+    races: float = 1.0,
 ) -> dict[str, NDArray[Any]]:
     """Games of a net from a board: what the kernel records."""
     sorter = a_net(2)
@@ -84,6 +86,7 @@ def play(
         loss_scale,
         0.0,
         1,
+        races,
         np.empty((1, 26), dtype=np.int64),
         *got.values(),
     )
@@ -172,6 +175,39 @@ def test_returns_are_unbiased_however_bad_the_net() -> None:
     assert abs(thought - exact) > 0.2
     # So few checkers leave hardly a choice: any play is nearly the best.
     assert abs(equities.mean() - exact) < 4 * error + 0.01
+
+
+NEAR_A_RACE = [0, 5, 4, 3, 2, 0, 0, 0, 0, 0, 0, -1, 0, 1, 0, 0, 0, 0, 0, -5, -5, -4, 0, 0, 0, 0]
+
+
+def test_games_stop_where_contact_ends_but_for_the_share_asked_for() -> None:
+    net = a_net(1)
+    whole, none, some = (
+        play(NEAR_A_RACE, 60, net=net, is_opening=False, races=races) for races in (1.0, 0.0, 0.4)
+    )
+    assert not has_contact(whole["boards"]).all()
+    assert has_contact(none["boards"]).all()
+    went_on = [
+        not has_contact(some["boards"][first:end]).all()
+        for first, end in itertools.pairwise([0, *some["ends"]])
+    ]
+    assert 0.2 < np.mean(went_on) < 0.6
+    # The last position of a game that stops is worth its backup, in which no luck is left.
+    last = none["ends"] - 1
+    np.testing.assert_array_equal(returns(none, 0.8)[last], none["backups"][last])
+
+
+def test_a_game_that_begins_as_a_race_is_played_on() -> None:
+    race = [0, *[3, 3, 3, 2, 2, 2], *[0] * 12, *[-3, -3, -3, -2, -2, -2], 0]
+    got = play(race, 5, net=a_net(1), is_opening=False, races=0.0)
+    assert (np.diff([0, *got["ends"]]) > 3).all()
+
+
+def test_races_are_left_out_only_where_luck_is_adjusted() -> None:
+    with pytest.raises(ConfigError, match="without luck_adjusted 1 fits"):
+        StageConfig(games=10, races=0.5)
+    with pytest.raises(ConfigError, match=r"races is '1\.5'"):
+        StageConfig(games=10, luck_adjusted=True, races=1.5)
 
 
 def test_a_sorter_that_keeps_all_changes_nothing() -> None:

@@ -29,6 +29,7 @@ SHAPES = {
     "all inputs": NetConfig(width=8, pairs=True, experts="contact-v1", hidden=8),
     "odd sizes": NetConfig(width=13, pairs=True, experts="none", hidden=11),
     "tails": NetConfig(width=8, pairs=True, experts="contact-v1", hidden=6, tails="back9"),
+    "more tails": NetConfig(width=8, pairs=True, experts="none", hidden=6, tails="back25"),
     "tails, outputs at once": NetConfig(width=6, pairs=False, hidden=0, tails="back9"),
 }
 
@@ -69,11 +70,14 @@ def dense_rows(boards: NDArray[np.int8]) -> tuple[NDArray[np.float64], NDArray[n
     return points, pairs
 
 
-def plain_tail(board: tuple[int, ...]) -> int:
-    """Number of the output tail by each side's checkers back: 0 or 1, 2, three or more."""
+def plain_tail(board: tuple[int, ...], tails: str) -> int:
+    """Number of the output tail by each side's checkers back."""
     own = board[25] + sum(n for n in board[19:25] if n > 0)
     opponent = board[0] - sum(n for n in board[1:7] if n < 0)
-    return 3 * min(max(own - 1, 0), 2) + min(max(opponent - 1, 0), 2)
+    if tails == "back25":
+        return min(own, 4) * 5 + min(opponent, 4)
+    groups = [0, 0, 1] + 13 * [2]
+    return 3 * groups[own] + groups[opponent] if tails == "back9" else 0
 
 
 def plain_logits(
@@ -88,7 +92,7 @@ def plain_logits(
     experts = torch.from_numpy(contact_inputs(config.experts, boards).astype(np.float64))
     rows = []
     for i, board in enumerate(map(tuple, boards.tolist())):
-        tail = 0 if config.tails == "one" else plain_tail(board)
+        tail = plain_tail(board, config.tails)
         z = torch.cat([x[i], experts[i]]) @ weights["w2"][tail] + weights["b2"][tail]
         if config.hidden:
             z = torch.relu(z) @ weights["w3"][tail] + weights["b3"][tail]
@@ -300,17 +304,18 @@ def test_batches_hold_the_boards_asked_for_in_their_order(rng: np.random.Generat
         assert len(batch.n_points) == 20
         assert batch.experts.shape == (20, config.num_experts)
         assert (batch.experts.numpy() == contact_inputs(config.experts, boards[order])).all()
-        tails = [plain_tail(tuple(board)) for board in boards[order].tolist()]
-        assert batch.tails.tolist() == (tails if config.tails == "back9" else [0] * 20)
+        tails = [plain_tail(tuple(board), config.tails) for board in boards[order].tolist()]
+        assert batch.tails.tolist() == tails
         for i, board in enumerate(boards[order].tolist()):
             assert batch.n_points[i] == len(point_rows(tuple(board)))
             assert batch.n_pairs[i] == (len(pair_rows(tuple(board))) if config.pairs else 0)
 
 
-def test_all_nine_tails_are_met(rng: np.random.Generator) -> None:
-    boards = boards_of(rng, "contact", 400)
-    batch = batch_of(SHAPES["tails"], boards, "contact")
-    assert set(batch.tails.tolist()) == set(range(9))
+@pytest.mark.parametrize("shape", ["tails", "more tails"])
+def test_all_tails_are_met(rng: np.random.Generator, shape: str) -> None:
+    boards = boards_of(rng, "contact", 600)
+    batch = batch_of(SHAPES[shape], boards, "contact")
+    assert set(batch.tails.tolist()) == set(range(SHAPES[shape].num_tails))
 
 
 def test_arrays_are_copies_and_give_the_twin_back(rng: np.random.Generator) -> None:

@@ -62,9 +62,9 @@ def arrays_of(net: ValueNet) -> dict[str, NDArray[np.float32]]:
         ("experts", "contact-v2", "none, contact-v1"),
         ("experts", None, "none, contact-v1"),
         ("experts", ["none"], "none, contact-v1"),
-        ("tails", "two", "one, back9"),
-        ("tails", 9, "one, back9"),
-        ("tails", ["one"], "one, back9"),
+        ("tails", "two", "one, back9, back25"),
+        ("tails", 9, "one, back9, back25"),
+        ("tails", ["one"], "one, back9, back25"),
     ],
 )
 def test_a_wrong_setting_is_named_with_what_is_accepted(
@@ -171,7 +171,8 @@ def test_arrays_have_the_documented_shapes(
 
 
 def test_numbers_of_tails_and_experts() -> None:
-    assert [NetConfig(tails="one").num_tails, NetConfig(tails="back9").num_tails] == [1, 9]
+    found = [NetConfig(tails=tails).num_tails for tails in ("one", "back9", "back25")]
+    assert found == [1, 9, 25]
     assert NetConfig(experts="none").num_experts == 0
     assert NetConfig(experts="contact-v1").num_experts == 24
 

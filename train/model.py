@@ -143,7 +143,7 @@ class TwinNet(nn.Module):
         x = torch.relu(self._first_layer(batch))
         if self.config.num_experts:
             x = torch.cat([x, batch.experts.to(device)], 1)
-        # Taken apart at once: the gradient of one tail taken by its number is as large as that of all.
+        # Taken apart at once: the gradient of a tail taken by number is as large as that of all.
         w2, b2, w3, b3 = (self.get_parameter(name).unbind() for name in ("w2", "b2", "w3", "b3"))
 
         def tail_of(part: Tensor, tail: int) -> Tensor:
