@@ -31,7 +31,13 @@ from agent.kernels.boards import (
     see_board,
 )
 from agent.kernels.parent import play_seen_by_opponent, set_parent
-from agent.kernels.simd import add_rows, matrix_vector, sigmoids
+from agent.kernels.simd import (
+    active_matrix_vector,
+    add_rows,
+    list_active,
+    matrix_vector,
+    sigmoids,
+)
 from engine.bearoff.arrays import BearoffArrays, bearoff_probs, no_tables
 from engine.bits import lowest_bit
 from engine.compiled import bare_kernel, inlined_kernel
@@ -60,7 +66,7 @@ b3 (T, 5). A net without a second hidden layer has K = 5 and w3 (T, 0, 5)."""
 Work = namedtuple(
     "Work",
     "seen boards kinds parent x_contact x_race rows delta stamp state hidden logits probs equity"
-    " tables is_long",
+    " active tables is_long",
 )
 """Scratch of one thread, see `new_work`, the tables of endings that go before the race net, and
 whether boards are of long nardi, 1 or 0."""
@@ -99,6 +105,7 @@ def new_work(
         np.zeros((_CHUNK, 5), dtype=np.float32),
         np.zeros((n_children, 5), dtype=np.float32),
         np.zeros(n_children, dtype=np.float32),
+        np.zeros((4, max(contact.w2.shape[1], race.w2.shape[1]) // 4 + 8), dtype=np.int64),
         tables or no_tables(),
         int(is_long),
     )
@@ -288,7 +295,7 @@ def _update(
 
 
 @bare_kernel
-def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, is_long, x, hidden, logits):
+def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, is_long, x, active, hidden, logits):
     """Activation and dense layers of the boards of one kind among the first n, to logits.
 
     x: their pre-activations, `width` of them; expert inputs are written behind them.
@@ -310,7 +317,8 @@ def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, is_long, x, hidden, l
         else:
             for k in range(n_second):
                 hidden[0, k] = b2[tail, k]
-            matrix_vector(hidden, 0, w2, tail, x, i, n_inputs)
+            list_active(x, i, n_inputs, active)
+            active_matrix_vector(hidden, 0, w2, tail, x, i, active)
             for k in range(n_second):
                 hidden[0, k] = max(hidden[0, k], np.float32(0))
             for k in range(5):
@@ -320,17 +328,57 @@ def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, is_long, x, hidden, l
 
 @inlined_kernel
 def _finish(
-    contact, race, n, boards, kinds, is_long, x_contact, x_race, hidden, logits, probs, first
+    contact,
+    race,
+    n,
+    boards,
+    kinds,
+    is_long,
+    x_contact,
+    x_race,
+    active,
+    hidden,
+    logits,
+    probs,
+    first,
 ):
     """From pre-activations of n boards to their probabilities, in probs[first:]."""
     c = contact
     width = c.bias.shape[0]
     _layers(
-        c.w2, c.b2, c.w3, c.b3, boards, kinds, CONTACT, n, width, is_long, x_contact, hidden, logits
+        c.w2,
+        c.b2,
+        c.w3,
+        c.b3,
+        boards,
+        kinds,
+        CONTACT,
+        n,
+        width,
+        is_long,
+        x_contact,
+        active,
+        hidden,
+        logits,
     )
     r = race
     width = r.bias.shape[0]
-    _layers(r.w2, r.b2, r.w3, r.b3, boards, kinds, RACE, n, width, is_long, x_race, hidden, logits)
+    _layers(
+        r.w2,
+        r.b2,
+        r.w3,
+        r.b3,
+        boards,
+        kinds,
+        RACE,
+        n,
+        width,
+        is_long,
+        x_race,
+        active,
+        hidden,
+        logits,
+    )
     sigmoids(logits, 5 * n)
     for i in range(n):
         if kinds[i] == FINISHED:
@@ -349,6 +397,7 @@ def boards_probs(contact, race, boards, work, probs):
     rows = work.rows
     x_contact = work.x_contact
     x_race = work.x_race
+    active = work.active
     hidden = work.hidden
     logits = work.logits
     tables = work.tables
@@ -367,7 +416,19 @@ def boards_probs(contact, race, boards, work, probs):
             elif kinds[i] == RACE:
                 _first_layer(race.points, race.pairs, race.bias, seen, i, x_race, i, rows)
         _finish(
-            contact, race, n, seen, kinds, is_long, x_contact, x_race, hidden, logits, probs, first
+            contact,
+            race,
+            n,
+            seen,
+            kinds,
+            is_long,
+            x_contact,
+            x_race,
+            active,
+            hidden,
+            logits,
+            probs,
+            first,
         )
 
 
@@ -393,6 +454,7 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
     delta = work.delta
     stamp = work.stamp
     state = work.state
+    active = work.active
     hidden = work.hidden
     logits = work.logits
     tables = work.tables
@@ -445,6 +507,7 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
             is_long,
             x_contact,
             x_race,
+            active,
             hidden,
             logits,
             probs,
