@@ -58,7 +58,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--preset",
         choices=_PRESETS,
         help="settings to begin with: smoke takes less than a minute, short about 20, strong"
-        " an hour and a half; long is of long nardi; default: short, of long nardi long",
+        " two hours; long is of long nardi; default: short, of long nardi long",
     )
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="TOML file of settings that differ from those"
