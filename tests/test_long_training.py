@@ -17,7 +17,8 @@ from engine.rules import LONG_NARDI
 from eval.duel import play_duel
 from nardi.cli import main
 from tests.tiny_runs import TINY, assert_same, begin, complete, go_on, weights
-from train.config import StageConfig, config_from_values, config_text, load_config
+from train.config import StageConfig
+from train.config_files import config_from_values, config_text, load_config
 from train.loop import Trainer
 from train.resume import Score
 from train.run import first_net

@@ -33,7 +33,7 @@ from tests.tiny_runs import (
     with_stages,
 )
 from train import resume, run
-from train.config import config_from_values, read_values
+from train.config_files import config_from_values, read_values
 from train.folder import RunFolder
 from train.learner import DivergedError
 from train.loop import Progress

@@ -23,7 +23,7 @@ from nardi.commands import train as train_command
 from nardi.origin import version_facts
 from nardi.train_view import TrainView
 from tests.tiny_runs import TINY, assert_same, run, tiny_words, weights
-from train.config import load_config
+from train.config_files import load_config
 from train.loop import Progress
 from train.resume import load_state
 from train.run import first_net

@@ -14,11 +14,9 @@ from agent.net import NetConfig, ValueNetConfig
 from engine.errors import ConfigError
 from nardi.commands import train as train_command
 from tests.tiny_runs import TINY
-from train.config import (
+from train.config import CheckConfig, StageConfig, TrainConfig
+from train.config_files import (
     PRESETS,
-    CheckConfig,
-    StageConfig,
-    TrainConfig,
     config_from_values,
     config_text,
     load_config,

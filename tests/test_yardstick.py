@@ -16,7 +16,7 @@ from nardi.cli import DONE, FAILED
 from tests.command_line import Capture, run
 from tests.decision_files import made_up_decisions, write_lines
 from tests.tiny_runs import TINY, assert_same, begin, complete, go_on, made_up_match, weights
-from train.config import config_text
+from train.config_files import config_text
 from train.resume import Check, load_state
 
 

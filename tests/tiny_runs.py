@@ -10,14 +10,8 @@ import numpy as np
 
 from agent.net import NetConfig, ValueNet, ValueNetConfig
 from nardi.cli import FAILED, main
-from train.config import (
-    CheckConfig,
-    LearnConfig,
-    SelfPlayConfig,
-    StageConfig,
-    TrainConfig,
-    config_text,
-)
+from train.config import CheckConfig, LearnConfig, SelfPlayConfig, StageConfig, TrainConfig
+from train.config_files import config_text
 from train.folder import RunFolder
 from train.loop import Progress
 from train.resume import RunRecord, Score, load_state

@@ -16,7 +16,8 @@ from agent.net import ValueNet, ValueNetConfig, array_shapes, check_arrays
 from engine.atomic_file import write_atomically
 from engine.errors import CheckpointError, ConfigError
 from engine.rules import Game
-from train.config import TrainConfig, config_from_values
+from train.config import TrainConfig
+from train.config_files import config_from_values
 from train.loop import Positions, RunState
 
 __all__ = ["STATE_FORMAT", "Check", "RunRecord", "Score", "Snapshot", "load_state", "save_state"]

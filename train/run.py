@@ -17,7 +17,8 @@ from agent.checkpoint import save_net
 from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
 from engine.atomic_file import write_atomically
 from engine.errors import CheckpointError
-from train.config import SelfPlayConfig, StageConfig, TrainConfig, config_text
+from train.config import SelfPlayConfig, StageConfig, TrainConfig
+from train.config_files import config_text
 from train.folder import RunFolder
 from train.learner import DivergedError
 from train.loop import Progress, Trainer

@@ -18,30 +18,13 @@ from collections import namedtuple
 
 import numpy as np
 
-from agent.kernels.boards import (
-    CONTACT,
-    FINISHED,
-    KNOWN,
-    OPP_OFF,
-    RACE,
-    board_kind,
-    finished_probs,
-    mask_probs,
-    num_tail,
-    see_board,
-)
+from agent.kernels.boards import CONTACT, KNOWN, OPP_OFF, RACE, board_kind, see_board
+from agent.kernels.layers import finish
 from agent.kernels.parent import play_seen_by_opponent, set_parent
-from agent.kernels.simd import (
-    active_matrix_vector,
-    add_rows,
-    list_active,
-    matrix_vector,
-    sigmoids,
-)
+from agent.kernels.simd import add_rows
 from engine.bearoff.arrays import BearoffArrays, bearoff_probs, no_tables
 from engine.bits import lowest_bit
 from engine.compiled import bare_kernel, inlined_kernel
-from engine.expert_inputs import contact_inputs
 from engine.features import PAIR_BASE, PAIR_CLIP, PAIR_REACH, PAIR_STATES, POINT_BASE, POINT_CLIP
 
 __all__ = [
@@ -295,101 +278,6 @@ def _update(
 
 
 @bare_kernel
-def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, is_long, x, active, hidden, logits):
-    """Activation and dense layers of the boards of one kind among the first n, to logits.
-
-    x: their pre-activations, `width` of them; expert inputs are written behind them.
-    """
-    n_inputs = w2.shape[1]
-    n_second = w2.shape[2]
-    for i in range(n):
-        if kinds[i] != kind:
-            continue
-        for h in range(width):
-            x[i, h] = max(x[i, h], np.float32(0))
-        if n_inputs > width:
-            contact_inputs(boards, i, x, i, width)
-        tail = num_tail(boards, i, b2.shape[0], is_long)
-        if w3.shape[1] == 0:
-            for k in range(5):
-                logits[i, k] = b2[tail, k]
-            matrix_vector(logits, i, w2, tail, x, i, n_inputs)
-        else:
-            for k in range(n_second):
-                hidden[0, k] = b2[tail, k]
-            list_active(x, i, n_inputs, active)
-            active_matrix_vector(hidden, 0, w2, tail, x, i, active)
-            for k in range(n_second):
-                hidden[0, k] = max(hidden[0, k], np.float32(0))
-            for k in range(5):
-                logits[i, k] = b3[tail, k]
-            matrix_vector(logits, i, w3, tail, hidden, 0, n_second)
-
-
-@inlined_kernel
-def _finish(
-    contact,
-    race,
-    n,
-    boards,
-    kinds,
-    is_long,
-    x_contact,
-    x_race,
-    active,
-    hidden,
-    logits,
-    probs,
-    first,
-):
-    """From pre-activations of n boards to their probabilities, in probs[first:]."""
-    c = contact
-    width = c.bias.shape[0]
-    _layers(
-        c.w2,
-        c.b2,
-        c.w3,
-        c.b3,
-        boards,
-        kinds,
-        CONTACT,
-        n,
-        width,
-        is_long,
-        x_contact,
-        active,
-        hidden,
-        logits,
-    )
-    r = race
-    width = r.bias.shape[0]
-    _layers(
-        r.w2,
-        r.b2,
-        r.w3,
-        r.b3,
-        boards,
-        kinds,
-        RACE,
-        n,
-        width,
-        is_long,
-        x_race,
-        active,
-        hidden,
-        logits,
-    )
-    sigmoids(logits, 5 * n)
-    for i in range(n):
-        if kinds[i] == FINISHED:
-            finished_probs(boards, i, is_long, probs, first + i)
-        elif kinds[i] != KNOWN:
-            for k in range(5):
-                probs[first + i, k] = logits[i, k]
-            mask_probs(boards, i, kinds[i] == CONTACT, is_long, probs, first + i)
-
-
-@bare_kernel
 def boards_probs(contact, race, boards, work, probs):
     """Probabilities `(B, 5)` of `(B, 26)` boards of any phase, each for its side on roll."""
     seen = work.boards
@@ -415,7 +303,7 @@ def boards_probs(contact, race, boards, work, probs):
                 kinds[i] = KNOWN
             elif kinds[i] == RACE:
                 _first_layer(race.points, race.pairs, race.bias, seen, i, x_race, i, rows)
-        _finish(
+        finish(
             contact,
             race,
             n,
@@ -498,7 +386,7 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
                 kinds[i] = KNOWN
             elif kinds[i] == RACE:
                 _first_layer(race.points, race.pairs, race.bias, boards, i, x_race, i, rows)
-        _finish(
+        finish(
             contact,
             race,
             m,

@@ -31,7 +31,7 @@ CHECK_TURNS: Final = 500
 """Turns after which a game of a match counts as 0: an untrained net can go on nearly for ever."""
 
 _RUNS: Final = Path("runs")
-# As `train.config`, which takes too long to import.
+# As `train.config_files`, which takes too long to import.
 _PRESETS: Final = ("smoke", "short", "strong", "long")
 _FIXED: Final = ("preset", "config", "set", "out", "from", "game", "rules", "seed")
 _STOPPING: Final = (
@@ -173,7 +173,7 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
     from agent.checkpoint import load_net
     from engine.errors import CheckpointError
     from nardi.origin import commit_facts, parent_facts, version_facts
-    from train.config import config_from_values, load_values
+    from train.config_files import config_from_values, load_values
     from train.folder import RunFolder
 
     parent_path = getattr(args, "from")
@@ -328,7 +328,7 @@ def _resumed(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
 
 def _check_config_file(folder: "RunFolder", config: "TrainConfig") -> None:
     """Raises ConfigError if the settings in the folder are not those that the run has."""
-    from train.config import config_from_values, read_values
+    from train.config_files import config_from_values, read_values
 
     try:
         text = folder.config.read_text(encoding="utf-8")
