@@ -403,16 +403,21 @@ class Trainer:
             state.fresh_stages = state.generation_stage + 1
             settings = self.config
             fresh = self._new_net(settings.net, _SALT_FRESH, state.fresh_stages)
+            settled = self.learner.averaged()
+            if fresh.config.race == settled.config.race:
+                # Generations hold few races, and what is known of them holds for any contact net.
+                fresh = dataclasses.replace(fresh, race=settled.race)
             self.learner = Learner(fresh, settings.learn, self.device)
             self.previous = self.learner.averaged()
-            if (shape := settings.selfplay.sorter) is not None and self.sorter is not None:
-                fresh = self._new_net(shape, _SALT_SORTER, state.fresh_stages)
-                self.sorter = Learner(fresh, settings.learn, self.device)
-                state.sorter_games = 0
-            return
-        self.learner.restart()
-        if self.sorter is not None:
-            self.sorter.restart()
+        else:
+            self.learner.restart()
+        shape = self.config.selfplay.sorter
+        if self.sorter is not None and shape is not None:
+            if stage.fresh and state.sorter_games == 0:
+                first = self._new_net(shape, _SALT_SORTER, state.fresh_stages)
+                self.sorter = Learner(first, self.config.learn, self.device)
+            else:
+                self.sorter.restart()
 
     def _learn_slice(
         self,
