@@ -53,7 +53,7 @@ class CubeLuckMeter:
 
         Raises ConfigError for rules that `eval.luck.why_no_luck` refuses.
         """
-        if reason := why_no_luck(rules):
+        if reason := why_no_luck(rules, cube=True):
             raise ConfigError(reason)
         self.name = name
         """The text that names the net: "net" or "net:FILE"."""

@@ -5,7 +5,8 @@ play that the net likes best of the likely ones; finished games count exactly. A
 V(b, r) minus the mean of V(b, .) over all 36 throws, and so has mean 0 whatever the net and whoever
 plays: a game's result less the luck of all its rolls has the same mean as the result, and most of
 the spread is gone. The opening throw also tells who starts. Its luck is V(start, r) to the starter;
-over the 15 rolls and both starters the mean is 0 by symmetry.
+over the 15 rolls, or all 36 throws where the starter throws anew, and both starters the mean is 0
+by symmetry.
 
 Source of the idea: D. Montgomery, "Variance reduction", GammOnLine, February 2000.
 """
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.checkpoint import default_net_path, load_net
+from agent.kernels.replies import new_play_scratch
 from agent.kernels.value import new_work
 from agent.net import ValueNet
 from agent.pubeval import pubeval_table
@@ -25,8 +27,7 @@ from engine.board import Board
 from engine.errors import ConfigError
 from engine.play_codes import MAX_PLAYS
 from engine.rules import INTERNATIONAL, Rules
-from engine.short_moves import new_scratch
-from engine.variant import SHORT, bans, variant_of
+from engine.variant import SHORT, play_switches, variant_of
 from eval.kernels.luck import lucks_of_rolls
 from eval.lockstep import Turns
 
@@ -36,15 +37,18 @@ LUCK_UNITS: Final = 1_000_000
 """A game's luck is kept in whole millionths of a point, so that sums are exact in any order."""
 
 N_LIKELY: Final = 8
-"""Plays of each roll that the net looks at: those that a quick linear evaluation, pubeval's, puts
-first. Any number is unbiased. Net against net, 150 single games: spread of a game 1.40 as played;
-0.30 by all plays in 28 ms, 0.32 by 6 in 13 ms, 0.35 by 3 in 10 ms, 0.59 by 1 in 7 ms."""
+"""Plays of each roll of short nardi that the net looks at: those that a quick linear evaluation,
+pubeval's, puts first. Any number is unbiased. Net against net, 150 single games: spread of a game
+1.40 as played; 0.30 by all plays in 28 ms, 0.32 by 6 in 13 ms, 0.35 by 3 in 10 ms, 0.59 by 1 in 7 ms."""
 
 
-def why_no_luck(rules: Rules) -> str | None:
-    """Why the luck of games by these rules cannot be told, in words; None if it can."""
-    if variant_of(rules) is not SHORT:
-        return f"luck can be told of short nardi only, not of game={rules.game}"
+def why_no_luck(rules: Rules, *, cube: bool = False) -> str | None:
+    """Why the luck of games by these rules cannot be told, in words; None if it can.
+
+    cube: whether they are played with the cube, or in matches.
+    """
+    if cube and variant_of(rules) is not SHORT:
+        return f"luck can be told of matches of short nardi only, not of game={rules.game}"
     try:
         check_scoring(rules)
     except ConfigError as error:
@@ -69,15 +73,20 @@ class LuckMeter:
         """
         if reason := why_no_luck(rules):
             raise ConfigError(reason)
+        if net.game != rules.game:
+            raise ConfigError(
+                f"net '{name}' is for {net.game} nardi and cannot tell the luck of"
+                f" game={rules.game}"
+            )
         self.name = name
         """The text that names the net: "net" or "net:FILE"."""
         self.net = net
         self._bg_weight = 0.0 if rules.scoring == "oin_mars_12" else 1.0
-        self._bans = bans(rules)
+        self._switches = play_switches(rules)
         self._tables = np.stack([pubeval_table(race=False), pubeval_table(race=True)])
         self._n_likely = n_likely
-        self._work = new_work(net.contact, net.race, MAX_PLAYS)
-        self._scratch = new_scratch()
+        self._work = new_work(net.contact, net.race, MAX_PLAYS, is_long=net.is_long)
+        self._scratch = new_play_scratch()
 
     def fingerprint(self) -> str:
         """Text that changes when the luck of the same games would be told otherwise."""
@@ -99,7 +108,7 @@ class LuckMeter:
             np.require(rolls, np.int8, ["C", "W"]),
             np.require(openings, np.bool_, ["C", "W"]),
             self._bg_weight,
-            *self._bans,
+            self._switches,
             self._tables,
             self._n_likely,
             self._work,
@@ -112,7 +121,8 @@ class LuckMeter:
 def load_luck_meter(path: Path | None, rules: Rules = INTERNATIONAL) -> LuckMeter:
     """A meter with the net of a file, or with the one that ships. Raises CheckpointError too."""
     name = "net" if path is None else f"net:{path}"
-    return LuckMeter(load_net(default_net_path() if path is None else path), rules, name)
+    net = load_net(default_net_path(rules.game) if path is None else path, rules.game)
+    return LuckMeter(net, rules, name)
 
 
 class GameLuck:

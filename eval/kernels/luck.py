@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from agent.kernels.value import MOVER_SIDE, boards_probs, children_probs, money_weights
+from agent.kernels.replies import find_plays
+from agent.kernels.value import MOVER_SIDE, children_probs, money_weights
 from engine.compiled import inlined_kernel, kernel
-from engine.house_moves import find_house_plays, may_bite
 from engine.play_codes import MAX_PLAYS, code_num_steps, code_source, code_step_die
-from engine.short_moves import find_codes
 
 __all__ = ["lucks_of_rolls", "pick_likely"]
 
@@ -18,17 +17,6 @@ def _mover_equity(probs, row, bg_weight):
     """Equity for the mover, from probabilities of the opponent, who is on roll after the play."""
     gammons = probs[row, 1] - probs[row, 3] + bg_weight * (probs[row, 2] - probs[row, 4])
     return -(2.0 * probs[row, 0] - 1.0 + gammons)
-
-
-@kernel
-def _value_of_board(contact, race, w, flipped, work, bg_weight):
-    """Worth of a board to the mover who has just played; finished games exactly."""
-    for slot in range(1, 25):
-        flipped[0, slot] = -w[25 - slot]
-    flipped[0, 0] = w[25]
-    flipped[0, 25] = w[0]
-    boards_probs(contact, race, flipped, work, work.probs)
-    return _mover_equity(work.probs, 0, bg_weight)
 
 
 @inlined_kernel
@@ -86,12 +74,10 @@ def _value_of_roll(
     race,
     w,
     after,
-    flipped,
     high,
     low,
     bg_weight,
-    ban_hide,
-    bear_off_ban,
+    switches,
     tables,
     n_likely,
     likely,
@@ -101,21 +87,8 @@ def _value_of_roll(
     scratch,
 ):
     """Worth of a roll to the mover: that of the play that the net likes best of the likely ones."""
-    if (ban_hide or bear_off_ban != 0) and may_bite(w, high, low, ban_hide, bear_off_ban):
-        rows, _, n = find_house_plays(w, high, low, ban_hide, bear_off_ban)
-        best = -4.0
-        for i in range(n):
-            for slot in range(26):
-                after[slot] = rows[i, slot]
-            value = _value_of_board(contact, race, after, flipped, work, bg_weight)
-            best = max(best, value)
-        if n > 0:
-            return best
-        return _value_of_board(contact, race, w, flipped, work, bg_weight)
-    n = find_codes(w, high, low, scratch)
-    if n == 0:
-        return _value_of_board(contact, race, w, flipped, work, bg_weight)
-    if n > n_likely:
+    n = find_plays(w, high, low, switches, scratch)
+    if n > n_likely and not switches.is_long:
         pick_likely(w, after, scratch[1], n, high, low, tables, n_likely, likely, scores)
         n = n_likely
         children_probs(contact, race, w, likely, n, high, low, weights, MOVER_SIDE, work)
@@ -135,8 +108,7 @@ def lucks_of_rolls(
     rolls,
     openings,
     bg_weight,
-    ban_hide,
-    bear_off_ban,
+    switches,
     tables,
     n_likely,
     work,
@@ -148,13 +120,12 @@ def lucks_of_rolls(
     boards: `(B, 26)` int8 before the roll, seen by the mover, games that go on; rolls: `(B, 2)`
     int8; openings: `(B,)` bool, whether the roll is a game's first, which also told who starts: the
     mean over both is 0 by symmetry. bg_weight: 1.0, or 0.0 where a backgammon counts as a gammon.
-    ban_hide, bear_off_ban: as in `engine.house_moves`. tables: `(2, 26, 31)` int64, of contact and
-    race, of the linear evaluation that picks the `n_likely` plays that the net looks at; where a
-    ban bites the net looks at all. scratch: of `engine.short_moves`. lucks: `(B,)` float64.
+    switches, scratch: as in `agent.kernels.replies`. tables: `(2, 26, 31)` int64, of contact and
+    race, of the linear evaluation that picks the `n_likely` plays of short nardi that the net looks
+    at; of long nardi it looks at all. lucks: `(B,)` float64.
     """
     w = np.empty(26, dtype=np.int64)
     after = np.empty(26, dtype=np.int64)
-    flipped = np.empty((1, 26), dtype=np.int64)
     likely = np.empty(n_likely, dtype=np.int64)
     scores = np.empty(MAX_PLAYS, dtype=np.int64)
     weights = money_weights()  # which play is best is judged by bg_weight, not by these
@@ -177,12 +148,10 @@ def lucks_of_rolls(
                     race,
                     w,
                     after,
-                    flipped,
                     high,
                     low,
                     bg_weight,
-                    ban_hide,
-                    bear_off_ban,
+                    switches,
                     tables,
                     n_likely,
                     likely,

@@ -24,7 +24,7 @@ _OF_DUELS: Final = (
     *("cube", "money", "match", "jacoby", "beaver"),
 )
 # Against these the luck is no help: their blunders, judged by what is best, swing more than dice.
-_TOO_WEAK: Final = {"random", "pip-greedy"}
+_TOO_WEAK: Final = {"random", "pip-greedy", "heuristic"}
 
 _BOT_HELP = """\
 random, pip-greedy, pubeval, heuristic (of long nardi), net (the one that nardi brings) or net:FILE;
@@ -119,7 +119,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--luck",
         action=argparse.BooleanOptionalAction,
         help="take the luck of the dice out of the score, by a net for both sides; default: yes,"
-        " but not with random and pip-greedy",
+        " but not with random, pip-greedy and heuristic",
     )
     parser.add_argument(
         "--luck-net", type=Path, metavar="FILE", help="the net for that; default: the one of nardi"
@@ -353,7 +353,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
             warn_of_rules(bot, parse_rules(net["rules"]), rules)
     games = _MATCHES if cube and rules.match_to is not None else _GAMES
     wanted = True if args.luck_net is not None else args.luck
-    if wanted is None and (reason := why_no_luck(rules)):
+    if wanted is None and (reason := why_no_luck(rules, cube=cube)):
         print(f"nardi benchmark: no luck is taken out: {reason}", file=sys.stderr)
         wanted = False
 
