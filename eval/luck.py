@@ -39,7 +39,8 @@ LUCK_UNITS: Final = 1_000_000
 N_LIKELY: Final = 8
 """Plays of each roll of short nardi that the net looks at: those that a quick linear evaluation,
 pubeval's, puts first. Any number is unbiased. Net against net, 150 single games: spread of a game
-1.40 as played; 0.30 by all plays in 28 ms, 0.32 by 6 in 13 ms, 0.35 by 3 in 10 ms, 0.59 by 1 in 7 ms."""
+1.40 as played; 0.30 by all plays in 28 ms, 0.32 by 6 in 13 ms, 0.35 by 3 in 10 ms, 0.59 by 1 in
+7 ms."""
 
 
 def why_no_luck(rules: Rules, *, cube: bool = False) -> str | None:
