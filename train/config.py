@@ -99,6 +99,9 @@ class LearnConfig:
 
     batch: int = 1024
     """Positions in a minibatch."""
+    race_batch: int | None = None
+    """The race net's own; None = as `batch`. Where races are few a large one leaves it too few
+    steps."""
     pair_rate: float = 0.25
     """Step size of the pair rows as a share of the others'; they meet few positions each."""
     race_rate: float = 1.0
@@ -111,6 +114,7 @@ class LearnConfig:
             "learn",
             [
                 _whole("batch", self.batch, 1),
+                None if self.race_batch is None else _whole("race_batch", self.race_batch, 1),
                 _number("pair_rate", self.pair_rate, 0, 10),
                 _number("race_rate", self.race_rate, 0, 10),
                 _number("average", self.average, 0, 0.999999),
@@ -158,6 +162,8 @@ class StageConfig:
     """Rounds or generations in which a position is learned from: its own and those that follow."""
     batch: int | None = None
     """Positions in a minibatch; None = as `learn.batch` has it."""
+    race_batch: int | None = None
+    """The same of the race net; None = as `learn.race_batch` has it."""
     average: float | None = None
     """Decay of the averaged weights per minibatch; None = as `learn.average` has it."""
     expected: tuple[float, float] = (0.0, 0.0)
@@ -184,6 +190,7 @@ class StageConfig:
                 _whole("passes", self.passes, 1),
                 _whole("replay", self.replay, 1),
                 None if self.batch is None else _whole("batch", self.batch, 1),
+                None if self.race_batch is None else _whole("race_batch", self.race_batch, 1),
                 None if self.average is None else _number("average", self.average, 0, 0.999999),
                 _flag("fresh", self.fresh),
                 "fresh weights learn from a generation; without generation false fits"

@@ -90,8 +90,11 @@ class Learner:
             chosen = order[kinds[order] == _KIND[part]]
             for group in self.optimizers[part].param_groups:
                 group["lr"] = rate * group["share"]
-            for first in range(0, len(chosen), self.config.batch):
-                rows = chosen[first : first + self.config.batch]
+            size = self.config.batch
+            if part == "race" and self.config.race_batch is not None:
+                size = self.config.race_batch
+            for first in range(0, len(chosen), size):
+                rows = chosen[first : first + size]
                 losses[part] += self._step(part, boards, targets, rows) * len(rows)
             counts[part] = len(chosen)
         return LearnReport(

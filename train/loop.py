@@ -178,6 +178,8 @@ class Trainer:
         config = self.config.learn
         if stage.batch is not None:
             config = dataclasses.replace(config, batch=stage.batch)
+        if stage.race_batch is not None:
+            config = dataclasses.replace(config, race_batch=stage.race_batch)
         if stage.average is not None:
             config = dataclasses.replace(config, average=stage.average)
         for learner in (self.learner, self.sorter):
