@@ -148,6 +148,12 @@ def test_a_stage_has_its_own_minibatches_and_averages() -> None:
     assert whole.run(lambda progress: True)
     assert whole.learner.config.batch == 128
     assert not same(whole.net(), trainer.net())
+    stage = dataclasses.replace(GENERATION, race_batch=16)
+    races = trainer_of(dataclasses.replace(CONFIG, stage=(stage,)).with_games(20))
+    assert races.run(lambda progress: True)
+    assert races.learner.config.race_batch == 16
+    assert races.learner.steps["contact"] == whole.learner.steps["contact"]
+    assert races.learner.steps["race"] > 4 * whole.learner.steps["race"]
 
 
 def test_older_generations_are_learned_from_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,6 +311,45 @@ def test_fresh_weights_learn_the_first_generation_of_a_stage(
     assert not same(begun[0], new_net())
     assert not same(nets[0], nets[1])
     assert not same(nets[1], nets[2])
+
+
+def test_fresh_weights_keep_what_is_known_of_races(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The race net goes on if its shape is to stay; so does a sorter that has learned something."""
+    begun: list[ValueNet] = []
+    sorted_by: list[ValueNet | None] = []
+    begin_cycle = Trainer._begin_cycle
+
+    def watched(trainer: Trainer) -> None:
+        before = trainer.learner.averaged(), trainer._sorter_net()
+        begin_cycle(trainer)
+        begun.extend((before[0], trainer.learner.averaged()))
+        sorted_by.extend((before[1], trainer._sorter_net()))
+
+    monkeypatch.setattr(Trainer, "_begin_cycle", watched)
+    other_race = dataclasses.replace(TINY, race=dataclasses.replace(TINY.race, width=3))
+    fresh = dataclasses.replace(FRESH, games=20, luck_adjusted=True)
+    for first, keeps in ((TINY, True), (other_race, False)):
+        begun.clear()
+        sorted_by.clear()
+        config = dataclasses.replace(
+            CONFIG,
+            selfplay=SelfPlayConfig(games_per_round=10, sorter_games=4, sorter_width=8),
+            first_net=first,
+            stage=(fresh, dataclasses.replace(fresh)),
+        )
+        trainer = Trainer(config, new_value_net(first, np.random.default_rng(1)), workers=1)
+        assert trainer.run(lambda progress: True)
+        for number, kept in ((0, keeps), (2, True)):
+            old, new = begun[number : number + 2]
+            assert not np.array_equal(old.contact.points, new.contact.points)
+            assert np.array_equal(old.race.points, new.race.points) == kept
+        # Nothing had been learned by the first sorter, something by the next.
+        assert sorted_by[0] is not None
+        assert sorted_by[1] is not None
+        assert not same(sorted_by[0], sorted_by[1])
+        assert sorted_by[2] is not None
+        assert sorted_by[3] is not None
+        assert same(sorted_by[2], sorted_by[3])
 
 
 def test_a_net_of_another_shape_plays_for_the_fresh_one(

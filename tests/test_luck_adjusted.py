@@ -95,11 +95,10 @@ def play(
     return {name: array if name == "ends" else array[:end] for name, array in got.items()}
 
 
-def returns(got: dict[str, NDArray[Any]], lambda_: float) -> Floats:
+def returns(got: dict[str, NDArray[Any]], lambda_: float | list[float]) -> Floats:
     targets = np.empty_like(got["values"])
-    adjusted_returns(
-        got["values"], got["backups"], got["flags"], got["ends"], np.float32(lambda_), targets
-    )
+    lambdas = np.broadcast_to(np.float32(lambda_), len(targets)).copy()
+    adjusted_returns(got["values"], got["backups"], got["flags"], got["ends"], lambdas, targets)
     return targets
 
 
@@ -141,6 +140,9 @@ def test_returns_of_a_game_by_hand() -> None:
     e_1 = [0.7 - 0.6 - 0.05, 0.3 - 0.1 - 0.05, 0, -0.2, 0]
     want = [0.5 - 0.5 * e_1[0], 0.2 + 0.5 * e_1[3], 0, 0.1 + 0.5 * e_1[1], 0]
     np.testing.assert_allclose(targets[0], want, atol=1e-6)
+    whole = 0.3 - 0.1 - 0.1  # the gammons of e_1 if the last ply counts in full
+    mixed = returns(got, [0.5, 1.0, 1.0])[0]
+    np.testing.assert_allclose(mixed[[0, 3]], [0.5 - 0.5 * (0.7 - 0.6 - 0.1), 0.1 + 0.5 * whole], atol=1e-6)
     got["flags"][0] = EXPLORED
     np.testing.assert_allclose(returns(got, 0.5)[0], got["backups"][0], atol=1e-6)
 

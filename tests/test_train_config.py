@@ -104,7 +104,7 @@ def test_text_of_presets_is_read_again() -> None:
             "lern.batch=5",
             "unknown setting 'lern'; known: seed, rules, net, first_net, selfplay, learn, stage",
         ),
-        ("learn.bach=5", "unknown setting 'learn.bach'; known: batch, pair_rate"),
+        ("learn.bach=5", "unknown setting 'learn.bach'; known: batch, race_batch, pair_rate"),
         ("net.contact.units=5", "unknown setting 'net.contact.units'; known: width"),
         ("stage.0.lambda_=[1,1]", "unknown setting 'stage.0.lambda_'; known: games, lambda, rate"),
         ("stage.7.rate=[1,1]", "unknown setting 'stage.7.rate': there is no '7'"),

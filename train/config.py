@@ -150,6 +150,9 @@ class StageConfig:
     races: float = 1.0
     """Share of the games whose luck is adjusted that go on when contact ends; the others stop there
     and take the net's value of the race. Races are a quarter of all positions and soon learned."""
+    race_lambda: float | None = None
+    """λ in races where luck is adjusted; None = as in contact. How a race is played matters little,
+    so there its result less the luck is what it is worth."""
     generation: int = 0
     """Games that one settled net plays before they are learned from, in a cycle of steps from
     `rate[0]` to `rate[1]` that settles the next net; 0 = each round is learned from at once."""
@@ -185,6 +188,9 @@ class StageConfig:
                 _whole("random_plies", self.random_plies, 1),
                 _number("drawn_starts", self.drawn_starts, 0, 1),
                 _number("races", self.races, 0, 1),
+                None
+                if self.race_lambda is None
+                else _number("race_lambda", self.race_lambda, 0, 1),
                 _flag("luck_adjusted", self.luck_adjusted),
                 _whole("generation", self.generation, 0),
                 _whole("passes", self.passes, 1),
@@ -201,6 +207,9 @@ class StageConfig:
                 else None,
                 "races are left out where luck is adjusted; without luck_adjusted 1 fits"
                 if self.luck_adjusted is False and self.races != 1
+                else None,
+                "race_lambda is for games whose luck is adjusted; without luck_adjusted none fits"
+                if self.luck_adjusted is False and self.race_lambda is not None
                 else None,
                 _range("expected", self.expected, 0, 1),
                 "luck_adjusted and expected exclude each other; one of them fits"

@@ -23,7 +23,7 @@ __all__ = [
     "set_value",
 ]
 
-PRESETS: Final = ("smoke", "short", "strong", "long")
+PRESETS: Final = ("smoke", "short", "strong", "long", "further")
 """Names of the presets that come with nardi."""
 
 

@@ -210,6 +210,7 @@ class Trainer:
             loss_scale=math.inf if stage.explore_loss is None else stage.explore_loss,
             drawn_starts=stage.drawn_starts,
             races=stage.races,
+            race_lambda=stage.race_lambda,
             rules=self.config.play_rules,
             luck_adjusted=stage.luck_adjusted,
             # The round is played by the weights of two rounds before.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.cube_states import NO_CUBE
+from agent.kernels.boards import RACE
 from agent.kernels.replies import Nets, new_play_scratch
 from agent.kernels.tree import new_room
 from agent.kernels.value import new_work
@@ -23,6 +24,7 @@ from engine.rules import INTERNATIONAL, Rules
 from engine.variant import play_switches, starter_throws_again, variant_of
 from train.kernels.exact import adjusted_returns, play_exact_games
 from train.kernels.returns import lambda_returns
+from train.kernels.rows import board_kinds
 from train.kernels.selfplay import MAX_PLIES, expected_values, play_games
 from train.starts import drawn_board
 
@@ -53,6 +55,8 @@ class RoundPlan:
     loss_scale: float = math.inf
     drawn_starts: float = 0.0
     races: float = 1.0
+    race_lambda: float | None = None
+    """λ in races where luck is adjusted; None = `lambda_`."""
     rules: Rules = INTERNATIONAL
     """What plays are legal and what wins count; luck-free and sampled games alike."""
     sorter_keep: int = 0
@@ -208,9 +212,15 @@ def _play_exact_chunk(
         if done < n_games:
             rows.grow()
     n = int(ends[-1])
+    boards = rows.boards[:n].copy()
+    lambdas = np.full(n, plan.lambda_, dtype=np.float32)
+    if plan.race_lambda is not None:
+        kinds = np.empty(n, dtype=np.int64)
+        board_kinds(boards, int(net.is_long), kinds)
+        lambdas[kinds == RACE] = plan.race_lambda
     targets = np.empty((n, 5), dtype=np.float32)
-    adjusted_returns(rows.values, rows.backups, rows.flags, ends, np.float32(plan.lambda_), targets)
-    return Round(rows.boards[:n].copy(), targets, n_games)
+    adjusted_returns(rows.values, rows.backups, rows.flags, ends, lambdas, targets)
+    return Round(boards, targets, n_games)
 
 
 def _starts(

@@ -32,7 +32,8 @@ CHECK_TURNS: Final = 500
 
 _RUNS: Final = Path("runs")
 # As `train.config_files`, which takes too long to import.
-_PRESETS: Final = ("smoke", "short", "strong", "long")
+_PRESETS: Final = ("smoke", "short", "strong", "long", "further")
+_NEEDS_NET: Final = "further"
 _FIXED: Final = ("preset", "config", "set", "out", "from", "game", "rules", "seed")
 _STOPPING: Final = (
     "\nnardi train: stopping after this round; once more to stop at once and lose what came after"
@@ -58,7 +59,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--preset",
         choices=_PRESETS,
         help="settings to begin with: smoke takes less than a minute, short about 20, strong"
-        " two hours; long is of long nardi; default: short, of long nardi long",
+        " three hours; long is of long nardi; further goes on --from a strong net, also under other"
+        " --rules; default: short, of long nardi long",
     )
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="TOML file of settings that differ from those"
@@ -177,6 +179,11 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
     from train.folder import RunFolder
 
     parent_path = getattr(args, "from")
+    if args.preset == _NEEDS_NET and parent_path is None:
+        raise ConfigError(
+            f"preset '{_NEEDS_NET}' goes on from a strong net; name one: --from nardi, which"
+            " comes with nardi, or --from FILE"
+        )
     parent = None if parent_path is None else load_net(parent_path, game=None)
     values = load_values(
         args.preset or ("long" if args.game == "long" else "short"),

@@ -143,11 +143,11 @@ def play_exact_games(
 
 
 @kernel
-def adjusted_returns(values, backups, flags, ends, lambda_, targets):
+def adjusted_returns(values, backups, flags, ends, lambdas, targets):
     """Write the luck-adjusted λ-return of every recorded ply, for the side on roll.
 
-    values, flags, ends: as in `train.kernels.returns`; backups: of `play_exact_games`. With V the
-    net, TV the backup, and swap the change of sides,
+    values, flags, ends: as in `train.kernels.returns`; backups: of `play_exact_games`; lambdas:
+    `(n,)` float32, λ of each ply. With V the net, TV the backup, and swap the change of sides,
 
         G_t = V_t + e_t,  e_t = TV_t - V_t + λ swap(e_t+1),  e_t = TV_t - V_t if t explored or last.
 
@@ -162,7 +162,7 @@ def adjusted_returns(values, backups, flags, ends, lambda_, targets):
         lose_gammon = np.float32(0)
         lose_bg = np.float32(0)
         for row in range(ends[game] - 1, first - 1, -1):
-            keep = np.float32(0) if flags[row] == EXPLORED else lambda_
+            keep = np.float32(0) if flags[row] == EXPLORED else lambdas[row]
             # The error of the next ply is the opponent's.
             win, win_gammon, win_bg, lose_gammon, lose_bg = (
                 -keep * win,
