@@ -26,6 +26,7 @@ from tests.test_resume import assert_same_end
 from tests.tiny_runs import TINY, begin, complete, go_on
 from train.config import SelfPlayConfig, StageConfig
 from train.kernels.exact import adjusted_returns, play_exact_games
+from train.kernels.rows import board_kinds
 from train.kernels.selfplay import EXPLORED, GREEDY, MAX_PLIES
 from train.selfplay import RoundPlan, play_chunk
 
@@ -142,7 +143,9 @@ def test_returns_of_a_game_by_hand() -> None:
     np.testing.assert_allclose(targets[0], want, atol=1e-6)
     whole = 0.3 - 0.1 - 0.1  # the gammons of e_1 if the last ply counts in full
     mixed = returns(got, [0.5, 1.0, 1.0])[0]
-    np.testing.assert_allclose(mixed[[0, 3]], [0.5 - 0.5 * (0.7 - 0.6 - 0.1), 0.1 + 0.5 * whole], atol=1e-6)
+    np.testing.assert_allclose(
+        mixed[[0, 3]], [0.5 - 0.5 * (0.7 - 0.6 - 0.1), 0.1 + 0.5 * whole], atol=1e-6
+    )
     got["flags"][0] = EXPLORED
     np.testing.assert_allclose(returns(got, 0.5)[0], got["backups"][0], atol=1e-6)
 
@@ -238,6 +241,47 @@ def test_rounds_need_a_sorter_only_where_the_plan_keeps_few() -> None:
     sorted_ = play_chunk(a_net(1), dataclasses.replace(plan, sorter_keep=2), 0, 3, a_net(2))
     assert np.isfinite(whole.targets).all()
     assert not np.array_equal(whole.boards[:30], sorted_.boards[:30])
+
+
+def test_races_may_have_a_lambda_of_their_own() -> None:
+    """Races are learned from as with that λ throughout; plies before count it on from there."""
+    plan = RoundPlan(
+        seed=4,
+        first_game=0,
+        games=6,
+        games_per_call=6,
+        lambda_=0.5,
+        explore=0.02,
+        random_openings=0.0,
+        random_plies=1,
+        expected=0.0,
+        luck_adjusted=True,
+    )
+    low = play_chunk(a_net(1), plan, 0, 6)
+    high = play_chunk(a_net(1), dataclasses.replace(plan, lambda_=1.0), 0, 6)
+    mixed = play_chunk(a_net(1), dataclasses.replace(plan, race_lambda=1.0), 0, 6)
+    np.testing.assert_array_equal(low.boards, mixed.boards)
+    np.testing.assert_array_equal(high.boards, mixed.boards)
+    kinds = np.empty(len(low.boards), dtype=np.int64)
+    board_kinds(low.boards, 0, kinds)
+    races = kinds == 2
+    assert races.sum() > 20
+    np.testing.assert_array_equal(mixed.targets[races], high.targets[races])
+    assert not np.array_equal(mixed.targets[races], low.targets[races])
+    last = np.flatnonzero(races[1:] & ~races[:-1])  # of contact
+    assert len(last) > 2
+    # By hand: the backup, and half of what the next ply's target adds to its value.
+    for row in last:
+        found = mixed.targets[row] - low.targets[row]
+        wanted = -0.5 * (high.targets[row + 1, 0] - low.targets[row + 1, 0])
+        assert found[0] == pytest.approx(wanted, abs=1e-6) or found[0] == 0  # where a trace is cut
+
+
+def test_a_lambda_of_races_needs_luck_adjusted_games() -> None:
+    with pytest.raises(ConfigError, match="race_lambda is for games whose luck is adjusted"):
+        StageConfig(games=10, race_lambda=1.0)
+    with pytest.raises(ConfigError, match="race_lambda is '2'"):
+        StageConfig(games=10, luck_adjusted=True, race_lambda=2)
 
 
 LUCKY = dataclasses.replace(
