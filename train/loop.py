@@ -32,6 +32,10 @@ _SALT_SORTER = (1 << 42) + 1  # spawn key of the sorter's first weights
 _SALT_FRESH = (1 << 42) + 2  # spawn keys of weights that a stage begins with
 _SALT_ORDER = 1 << 41  # spawn keys of the shuffles, beyond those of games and draws
 _SLICE = 65_536  # positions of a generation learned from between two moments that may be saved
+# Of the sorter in generations, whatever the net's: with small steps or few of them a new one names
+# plays hardly better than by chance, and every backup is of a bad play.
+_SORTER_RATE: Final = (3e-3, 1e-5)
+_SORTER_BATCH: Final = 512
 _WARM_UP = 0.025  # share of a generation's cycle in which its steps grow to their full size
 
 
@@ -436,6 +440,10 @@ class Trainer:
             warm_up = min(share / _WARM_UP, 1.0)
             return float(warm_up * stage.rate[0] * (stage.rate[1] / stage.rate[0]) ** share)
 
+        def sorter_rate_at(share: float) -> float:
+            first, last = _SORTER_RATE
+            return float(min(share / _WARM_UP, 1.0) * first * (last / first) ** share)
+
         order = np.arange(len(boards))
         # The middle of the slice, so that the first steps are not of size 0.
         share = (state.learned + len(boards) / 2) / total
@@ -445,7 +453,8 @@ class Trainer:
         self.learner.check_finite()
         # The sorter is small; its cycle is the first pass.
         if self.sorter is not None and share * stage.passes < 1:
-            self.sorter.learn(boards, targets, order, rate_at(share * stage.passes))
+            self.sorter.config = dataclasses.replace(self.sorter.config, batch=_SORTER_BATCH)
+            self.sorter.learn(boards, targets, order, sorter_rate_at(share * stage.passes))
             self.sorter.check_finite()
             state.sorter_games += round(len(boards) / state.positions * state.games)
         clock.add_to(state)
