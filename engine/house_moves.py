@@ -60,6 +60,12 @@ def may_bite(w, high, low, ban_hide, bear_off_ban):
                 source = target + k * high
                 if source <= 25 and w[source] > 0:
                     return True
+        elif bear_off_ban == 0:
+            # The hitter's other step is the only one left, and has to end with a checker of its own.
+            for hit_die, die in ((high, low), (low, high)):
+                source = target + hit_die
+                if source <= 25 and w[source] > 0 and target > die and w[target - die] > 0:
+                    return True
         else:
             for distance in (high, low, high + low):
                 source = target + distance
