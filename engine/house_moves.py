@@ -36,6 +36,25 @@ def _rear_point(w):
     return point
 
 
+@inlined_kernel
+def _may_hide_after(w, target, die):
+    """Whether a checker could hit on `target` with a double and then hide: at a point that holds a
+    checker already, or that another one may reach with the steps that are left."""
+    for k in range(1, 4):
+        source = target + k * die
+        if source > 25 or w[source] <= 0:
+            continue
+        for j in range(1, 5 - k):
+            point = target - j * die
+            if point < 1:
+                break
+            for i in range(5 - k - j):
+                other = point + i * die
+                if other <= 25 and w[other] > 0:
+                    return True
+    return False
+
+
 @kernel
 def may_bite(w, high, low, ban_hide, bear_off_ban):
     """Whether a ban could matter for this board and roll; False is certain, True a possibility.
@@ -55,7 +74,10 @@ def may_bite(w, high, low, ban_hide, bear_off_ban):
     for target in range(1, 25):
         if w[target] != -1:
             continue
-        if high == low:
+        if high == low and bear_off_ban == 0:
+            if _may_hide_after(w, target, high):
+                return True
+        elif high == low:
             for k in range(1, 5):
                 source = target + k * high
                 if source <= 25 and w[source] > 0:
