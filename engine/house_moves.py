@@ -83,7 +83,7 @@ def may_bite(w, high, low, ban_hide, bear_off_ban):
                 if source <= 25 and w[source] > 0:
                     return True
         elif bear_off_ban == 0:
-            # The hitter's other step is the only one left, and has to end with a checker of its own.
+            # The hitter's other step is the only one left, and has to end at a checker of its own.
             for hit_die, die in ((high, low), (low, high)):
                 source = target + hit_die
                 if source <= 25 and w[source] > 0 and target > die and w[target - die] > 0:
