@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agent.checkpoint import load_net
+from agent.checkpoint import load_net, load_sorter
 from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
 from engine.errors import ConfigError
 from tests.tiny_runs import (
@@ -389,6 +389,23 @@ def test_generations_are_sorted_once_the_sorter_has_learned_from_one(
         seen = Seen(trainer, monkeypatch)
         assert trainer.run(seen)
         assert [plan.sorter_keep for _, plan in seen.played] == [0, 0, *kept]
+
+
+def test_a_ready_sorter_sorts_from_the_first_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    adjusted = dataclasses.replace(GENERATION, games=16, generation=8, luck_adjusted=True)
+    selfplay = SelfPlayConfig(games_per_round=8, sorter_ready=True)
+    trainer = trainer_of(dataclasses.replace(CONFIG, selfplay=selfplay, stage=(adjusted,)))
+    small = load_sorter()
+    assert small is not None
+    assert trainer.sorter is not None
+    assert same(trainer.sorter.averaged(), small)
+    seen = Seen(trainer, monkeypatch)
+    assert trainer.run(seen)
+    assert [plan.sorter_keep for _, plan in seen.played] == [5, 5]
+    assert not same(trainer.sorter.averaged(), small)  # it learns as well
+    narrow = dataclasses.replace(selfplay, sorter_width=16)
+    with pytest.raises(ConfigError, match="sorter_ready: the small net"):
+        trainer_of(dataclasses.replace(CONFIG, selfplay=narrow, stage=(adjusted,)))
 
 
 @pytest.mark.parametrize(

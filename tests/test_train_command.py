@@ -366,20 +366,24 @@ def test_warm_start(tiny: list[str], tmp_path: Path, capsys: Capture) -> None:
 
 def test_a_preset_that_goes_on_from_a_net(tmp_path: Path, capsys: Capture) -> None:
     """It takes the net's shape and learns under other rules, which the new net tells."""
-    words = ["train", "--preset", "further", "--seed", "3", "--games", "26"]
+    words = ["train", "--preset", "further", "--seed", "3", "--games", "24"]
     assert run(*words, "--out", tmp_path / "run") == FAILED
     assert "'further' goes on from a strong net; name one: --from nardi" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
     parent = tmp_path / "parent.safetensors"
     save_net(parent, first_net(TINY))
     sets = ["--set", "checks.games=4", "--set", "selfplay.games_per_round=4"]
-    sets += ["--set", "stage.0.generation=2", "--set", "stage.1.generation=12"]
+    sets += ["--set", "stage.0.generation=12"]
     words += [*sets, "--from", parent, "--rules", "caucasian"]
     assert run(*words, "--out", tmp_path / "run") == DONE
     trained = load_net(tmp_path / "run" / "last.safetensors")
     assert trained.config == TINY.net
     assert trained.facts["rules"] == "caucasian"
-    assert trained.facts["games"] == 26
+    assert trained.facts["games"] == 24
+    words = [*words, "--set", "selfplay.sorter_width=16", "--out", tmp_path / "other"]
+    assert run(*words) == FAILED
+    assert "selfplay.sorter_ready: the small net" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
 
 
 def test_diverging(tiny: list[str], tmp_path: Path, capsys: Capture) -> None:

@@ -65,6 +65,9 @@ class SelfPlayConfig:
     sorter_games: int = 20_000
     """Games that the sorter learns from before it sorts; of generations, if luck is adjusted in
     generations alone."""
+    sorter_ready: bool = False
+    """Whether the sorter begins as the small net that comes with nardi, `fast`, and sorts from the
+    first game: for runs that go on from a strong net. Of short nardi, with `sorter_width` 32."""
     sorter_keep: int = 5
     """Plays of a roll, those that the sorter likes best, that the net values."""
 
@@ -75,6 +78,7 @@ class SelfPlayConfig:
                 _whole("games_per_round", self.games_per_round, 1),
                 _whole("sorter_width", self.sorter_width, 0),
                 _whole("sorter_games", self.sorter_games, 0),
+                _flag("sorter_ready", self.sorter_ready),
                 _whole("sorter_keep", self.sorter_keep, 1),
             ],
         )

@@ -21,7 +21,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agent.checkpoint import load_sorter
 from agent.net import ValueNet, ValueNetConfig, new_value_net
+from engine.errors import ConfigError
 from train.config import StageConfig, TrainConfig
 from train.learner import Learner
 from train.selfplay import Round, RoundPlan, play_round
@@ -141,7 +143,9 @@ class Trainer:
         """The sorter that belongs to `previous`."""
         shape = config.selfplay.sorter
         if shape is not None and any(stage.luck_adjusted for stage in config.stage):
-            first = self._new_net(shape, _SALT_SORTER)
+            ready = config.selfplay.sorter_ready
+            first = self._ready_sorter(shape) if ready else self._new_net(shape, _SALT_SORTER)
+            self.state.sorter_games = max(config.selfplay.sorter_games, 1) if ready else 0
             self.sorter = Learner(first, config.learn, device)
             self.previous_sorter = self.sorter.averaged()
         self.window: list[Positions] = []
@@ -234,7 +238,7 @@ class Trainer:
             return self.state.sorter_games >= settings.sorter_games
         # The weights that play are two rounds old.
         least = settings.sorter_games + 2 * settings.games_per_round
-        return self._sorter_learns_rounds() and first_game >= least
+        return self._sorter_learns_rounds() and (settings.sorter_ready or first_game >= least)
 
     def run(self, after_round: Callable[[Progress], bool]) -> bool:
         """Train to the end, or until `after_round` gives False; whether the end was reached.
@@ -477,6 +481,16 @@ class Trainer:
         sequence = np.random.SeedSequence(self.config.seed, spawn_key=key)
         generator = np.random.Generator(np.random.PCG64(sequence))
         return new_value_net(shape, generator, self.config.play_rules.game)
+
+    def _ready_sorter(self, shape: ValueNetConfig) -> ValueNet:
+        """The small net that comes with nardi. Raises ConfigError if it does not fit."""
+        net = load_sorter(self.config.play_rules.game)
+        if net is None or net.config != shape:
+            raise ConfigError(
+                "selfplay.sorter_ready: the small net that comes with nardi is of short nardi and"
+                " has 32 units (selfplay.sorter_width=32); otherwise false fits"
+            )
+        return net
 
     def _sorter_net(self) -> ValueNet | None:
         return None if self.sorter is None else self.sorter.averaged()
