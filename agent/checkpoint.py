@@ -70,8 +70,11 @@ def load_sorter(game: Game = "short") -> ValueNet | None:
 
 
 def net_path(path: Path) -> Path:
-    """The file that a path names, or the name of a released net if there is no such file."""
-    if str(path) in RELEASED and not path.exists():
+    """The file that a path names, or the name of a released net if there is no such file.
+
+    A folder of that name, such as `nardi` in a checkout, is not meant.
+    """
+    if str(path) in RELEASED and not path.is_file():
         return _file_of(str(path))
     return path
 

@@ -50,6 +50,8 @@ def version_facts() -> dict[str, str]:
 
 def parent_facts(path: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Which net it began with: its file's name and hash, and what that told of itself."""
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    from agent.checkpoint import net_path
+
+    digest = hashlib.sha256(net_path(path).read_bytes()).hexdigest()
     kept = {name: facts.get(name) for name in ("games", "seed", "commit")}
     return {"file": str(path), "sha256": digest, **kept}

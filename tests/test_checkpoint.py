@@ -356,6 +356,8 @@ def test_released_nets_go_by_their_names(tmp_path: Path, monkeypatch: pytest.Mon
     assert load_net(Path("fast")).checksum() == sorter.checksum()
     with pytest.raises(CheckpointError, match="'slow' does not exist; accepted: a file, or nardi"):
         load_net(Path("slow"))
-    # A file of that name goes before.
+    # A file of that name goes before, a folder (as a checkout has) does not.
+    (tmp_path / "nardi").mkdir()
+    assert load_net(Path("nardi")).checksum() == load_net(default_net_path()).checksum()
     save_net(tmp_path / "fast", load_net(Path("nardi")))
     assert load_net(Path("fast")).checksum() == load_net(Path("nardi")).checksum()

@@ -374,14 +374,17 @@ def test_a_preset_that_goes_on_from_a_net(tmp_path: Path, capsys: Capture) -> No
     save_net(parent, first_net(TINY))
     sets = ["--set", "checks.games=4", "--set", "selfplay.games_per_round=4"]
     sets += ["--set", "stage.0.generation=12"]
-    words += [*sets, "--from", parent, "--rules", "caucasian"]
-    assert run(*words, "--out", tmp_path / "run") == DONE
+    words += [*sets, "--rules", "caucasian"]
+    assert run(*words, "--from", parent, "--out", tmp_path / "run") == DONE
     trained = load_net(tmp_path / "run" / "last.safetensors")
     assert trained.config == TINY.net
     assert trained.facts["rules"] == "caucasian"
     assert trained.facts["games"] == 24
-    words = [*words, "--set", "selfplay.sorter_width=16", "--out", tmp_path / "other"]
-    assert run(*words) == FAILED
+    # A net that comes with nardi goes by its name.
+    assert run(*words, "--from", "fast", "--out", tmp_path / "small") == DONE
+    assert load_net(tmp_path / "small" / "last.safetensors").facts["parent"]["file"] == "fast"
+    words += ["--from", parent, "--set", "selfplay.sorter_width=16"]
+    assert run(*words, "--out", tmp_path / "other") == FAILED
     assert "selfplay.sorter_ready: the small net" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
 
