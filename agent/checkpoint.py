@@ -43,7 +43,7 @@ _DEFAULT_NAMES: Final[dict[Game, str]] = {
     "long": "long.safetensors",
 }
 _SORTER_NAME: Final = "fast.safetensors"
-RELEASED: Final = ("nardi", "fast", "long")
+RELEASED: Final = ("nardi", "fast", "long", "caucasian")
 """Names of the nets that come with nardi; each may stand for its file."""
 _KNOWN_FEATURES: Final = ("raw-v1", "pairs-v1", *(name for name in EXPERT_INPUTS if name != "none"))
 
