@@ -12,7 +12,7 @@ from train.run import Watch
 
 if TYPE_CHECKING:
     from train.config import TrainConfig
-    from train.loop import Progress, RunState
+    from train.progress import Progress, RunState
     from train.resume import Check, Score
     from train.run import Run
 

@@ -25,7 +25,8 @@ from tests.tiny_runs import (
 from train import loop
 from train.config import CheckConfig, LearnConfig, SelfPlayConfig, StageConfig, TrainConfig
 from train.config_files import config_from_values, config_text, read_values
-from train.loop import Progress, Trainer
+from train.loop import Trainer
+from train.progress import Progress
 from train.selfplay import Round, RoundPlan, play_round
 
 TINY = ValueNetConfig(

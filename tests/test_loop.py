@@ -16,7 +16,8 @@ from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
 from train import loop
 from train.config import LearnConfig, SelfPlayConfig, StageConfig, TrainConfig
 from train.learner import DivergedError
-from train.loop import Progress, Trainer
+from train.loop import Trainer
+from train.progress import Progress
 from train.selfplay import Round, RoundPlan, play_round
 
 torch.set_num_threads(1)

@@ -224,19 +224,22 @@ def test_a_sorter_that_keeps_all_changes_nothing() -> None:
     assert not np.array_equal(few["boards"][:20], one["boards"][:20])
 
 
+PLAN = RoundPlan(
+    seed=4,
+    first_game=0,
+    games=3,
+    games_per_call=3,
+    lambda_=0.9,
+    explore=0.02,
+    random_openings=0.5,
+    random_plies=6,
+    expected=0.0,
+    luck_adjusted=True,
+)
+
+
 def test_rounds_need_a_sorter_only_where_the_plan_keeps_few() -> None:
-    plan = RoundPlan(
-        seed=4,
-        first_game=0,
-        games=3,
-        games_per_call=3,
-        lambda_=0.9,
-        explore=0.02,
-        random_openings=0.5,
-        random_plies=6,
-        expected=0.0,
-        luck_adjusted=True,
-    )
+    plan = PLAN
     whole = play_chunk(a_net(1), plan, 0, 3)
     sorted_ = play_chunk(a_net(1), dataclasses.replace(plan, sorter_keep=2), 0, 3, a_net(2))
     assert np.isfinite(whole.targets).all()
@@ -245,18 +248,7 @@ def test_rounds_need_a_sorter_only_where_the_plan_keeps_few() -> None:
 
 def test_races_may_have_a_lambda_of_their_own() -> None:
     """Races are learned from as with that λ throughout; plies before count it on from there."""
-    plan = RoundPlan(
-        seed=4,
-        first_game=0,
-        games=6,
-        games_per_call=6,
-        lambda_=0.5,
-        explore=0.02,
-        random_openings=0.0,
-        random_plies=1,
-        expected=0.0,
-        luck_adjusted=True,
-    )
+    plan = dataclasses.replace(PLAN, games=6, games_per_call=6, lambda_=0.5, random_openings=0.0)
     low = play_chunk(a_net(1), plan, 0, 6)
     high = play_chunk(a_net(1), dataclasses.replace(plan, lambda_=1.0), 0, 6)
     mixed = play_chunk(a_net(1), dataclasses.replace(plan, race_lambda=1.0), 0, 6)

@@ -30,7 +30,7 @@ from tests.tiny_runs import (
     weights,
 )
 from train.config import TrainConfig
-from train.loop import RunState
+from train.progress import RunState
 from train.resume import (
     Check,
     RunRecord,

@@ -36,7 +36,7 @@ from train import resume, run
 from train.config_files import config_from_values, read_values
 from train.folder import RunFolder
 from train.learner import DivergedError
-from train.loop import Progress
+from train.progress import Progress
 from train.resume import Check, Score, load_state
 from train.run import Watch, first_net, warm_up
 from train.stopping import StoppedError, StopSignals

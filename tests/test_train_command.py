@@ -24,7 +24,7 @@ from nardi.origin import version_facts
 from nardi.train_view import TrainView
 from tests.tiny_runs import TINY, assert_same, run, tiny_words, weights
 from train.config_files import load_config
-from train.loop import Progress
+from train.progress import Progress
 from train.resume import load_state
 from train.run import first_net
 

@@ -13,7 +13,7 @@ from nardi.cli import FAILED, main
 from train.config import CheckConfig, LearnConfig, SelfPlayConfig, StageConfig, TrainConfig
 from train.config_files import config_text
 from train.folder import RunFolder
-from train.loop import Progress
+from train.progress import Progress
 from train.resume import RunRecord, Score, load_state
 from train.run import Run, Watch, first_net
 

@@ -15,8 +15,7 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +25,10 @@ from agent.net import ValueNet, ValueNetConfig, new_value_net
 from engine.errors import ConfigError
 from train.config import StageConfig, TrainConfig
 from train.learner import Learner
+from train.progress import Learned, Played, Positions, Progress, RunState
 from train.selfplay import Round, RoundPlan, play_round
 
-__all__ = ["Positions", "Progress", "RunState", "Trainer"]
+__all__ = ["Trainer"]
 
 _SALT_SORTER = (1 << 42) + 1  # spawn key of the sorter's first weights
 _SALT_FRESH = (1 << 42) + 2  # spawn keys of weights that a stage begins with
@@ -41,76 +41,13 @@ _SORTER_BATCH: Final = 512
 _WARM_UP = 0.025  # share of a generation's cycle in which its steps grow to their full size
 
 
-@dataclass(kw_only=True)
-class RunState:
-    """How far a run has come; what it has learned is in the learner."""
-
-    round: int = 0
-    """Rounds learned from so far."""
-    games: int = 0
-    """Games learned from so far."""
-    positions: int = 0
-    seconds: float = 0.0
-    """Seconds of training so far, matches and saving not counted, all sessions together."""
-    cpu_seconds: float = 0.0
-    """The same in seconds of CPU time, all threads together."""
-    generation_end: int = 0
-    """Games at which the generation under way is all played; 0 = there is none."""
-    generation_stage: int = 0
-    """The stage that it belongs to."""
-    played_rounds: int = 0
-    """Rounds of it at the end of the window, while it is played."""
-    learned: int = 0
-    """Positions that were learned from in its cycle of steps."""
-    fresh_stages: int = 0
-    """Stages up to which new weights were taken where the settings ask for them."""
-    sorter_games: int = 0
-    """Games that the sorter has learned from."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Learned:
-    """What was learned."""
-
-    loss: float
-    race_loss: float
-    rate: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Played:
-    """What was played."""
-
-    games_per_s: float
-    plies_per_game: float
-    lambda_: float
-    expected: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """What is told after each round or slice."""
-
-    state: RunState
-    learned: Learned | None = None
-    """None after a round that was only played."""
-    played: Played | None = None
-    """None after a slice of a generation that was only learned from."""
-    cycle: float | None = None
-    """Share of a generation's steps that are done, while it is learned from."""
-
-
-class Positions(NamedTuple):
-    """Positions of one round with what is to be learned of them."""
-
-    boards: NDArray[np.int8]
-    """`(N, 26)`, seen by the side on roll."""
-    targets: NDArray[np.float32]
-    """`(N, 5)`, for the side on roll."""
-
-
 def _between(ends: tuple[float, float], share: float) -> float:
     return ends[0] + (ends[1] - ends[0]) * share
+
+
+def _cycle_rate(ends: tuple[float, float], share: float) -> float:
+    """Step in a generation's cycle: it grows over `_WARM_UP` and falls from end to end."""
+    return float(min(share / _WARM_UP, 1.0) * ends[0] * (ends[1] / ends[0]) ** share)
 
 
 class Trainer:
@@ -440,25 +377,18 @@ class Trainer:
     ) -> Progress:
         state = self.state
 
-        def rate_at(share: float) -> float:
-            warm_up = min(share / _WARM_UP, 1.0)
-            return float(warm_up * stage.rate[0] * (stage.rate[1] / stage.rate[0]) ** share)
-
-        def sorter_rate_at(share: float) -> float:
-            first, last = _SORTER_RATE
-            return float(min(share / _WARM_UP, 1.0) * first * (last / first) ** share)
-
         order = np.arange(len(boards))
         # The middle of the slice, so that the first steps are not of size 0.
         share = (state.learned + len(boards) / 2) / total
-        rate = rate_at(share)
+        rate = _cycle_rate(stage.rate, share)
         self._set_learning(stage)
         report = self.learner.learn(boards, targets, order, rate)
         self.learner.check_finite()
         # The sorter is small; its cycle is the first pass.
         if self.sorter is not None and share * stage.passes < 1:
             self.sorter.config = dataclasses.replace(self.sorter.config, batch=_SORTER_BATCH)
-            self.sorter.learn(boards, targets, order, sorter_rate_at(share * stage.passes))
+            rate_there = _cycle_rate(_SORTER_RATE, share * stage.passes)
+            self.sorter.learn(boards, targets, order, rate_there)
             self.sorter.check_finite()
             state.sorter_games += round(len(boards) / state.positions * state.games)
         clock.add_to(state)

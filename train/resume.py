@@ -18,7 +18,7 @@ from engine.errors import CheckpointError, ConfigError
 from engine.rules import Game
 from train.config import TrainConfig
 from train.config_files import config_from_values
-from train.loop import Positions, RunState
+from train.progress import Positions, RunState
 
 __all__ = ["STATE_FORMAT", "Check", "RunRecord", "Score", "Snapshot", "load_state", "save_state"]
 

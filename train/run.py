@@ -21,8 +21,9 @@ from train.config import SelfPlayConfig, StageConfig, TrainConfig
 from train.config_files import config_text
 from train.folder import RunFolder
 from train.learner import DivergedError
-from train.loop import Progress, Trainer
+from train.loop import Trainer
 from train.metrics import Metrics
+from train.progress import Progress
 from train.resume import Check, RunRecord, Score, Snapshot, save_state
 from train.stopping import StoppedError
 
