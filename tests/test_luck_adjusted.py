@@ -53,7 +53,7 @@ def play(
 ) -> dict[str, NDArray[Any]]:
     """Games of a net from a board: what the kernel records."""
     sorter = a_net(2)
-    rows = max(n_games * 20, 5 * MAX_PLIES) + MAX_PLIES
+    rows = max(n_games * 100, 5 * MAX_PLIES) + MAX_PLIES
     got = {
         "boards": np.empty((rows, 26), dtype=np.int8),
         "values": np.empty((rows, 5), dtype=np.float32),
@@ -220,8 +220,35 @@ def test_a_sorter_that_keeps_all_changes_nothing() -> None:
     one, other = play(START, 2, net=net), play(START, 2, net=net, keep=500)
     for name, array in one.items():
         np.testing.assert_array_equal(array, other[name])
-    few = play(START, 2, net=net, keep=1)
-    assert not np.array_equal(few["boards"][:20], one["boards"][:20])
+
+
+def test_the_net_plays_whatever_the_sorter_leaves() -> None:
+    """A sorter changes backups alone: of the thrown roll the net looks at every play."""
+    net = a_net(1)
+    whole, few = (play(START, 4, net=net, explore=0.1, keep=keep) for keep in (0, 1))
+    assert (whole["flags"] == EXPLORED).any()
+    for name in ("boards", "values", "flags", "ends"):
+        np.testing.assert_array_equal(few[name], whole[name])
+    assert np.abs(few["backups"] - whole["backups"]).max() > 0.01
+
+
+def test_backups_with_a_sorter_are_on_average_those_of_all_plays() -> None:
+    """What the sorter misses in the thrown roll is added, so that over the dice nothing is."""
+    net = a_net(7)
+    one = play(START, 1, net=net, is_opening=False)["backups"][0]
+    got = play(START, 400, net=net, is_opening=False, keep=1)
+    first = np.concatenate([[0], got["ends"][:-1]])
+    afterwards = got["boards"][first + 1]
+    mean, some, plays = np.zeros(5), [], set()
+    for roll, weight in zip(ROLLS, ROLL_WEIGHTS, strict=True):
+        after = Evaluator(net).choose(np.array([START], dtype=np.int8), roll[np.newaxis])
+        of_this_roll = np.flatnonzero((afterwards == flip(after)).all(1))
+        plays.add(after.tobytes())
+        some.append(got["backups"][first[of_this_roll[0]]])
+        mean += weight / 36 * some[-1]
+    assert len(plays) == 21  # otherwise a play does not tell the roll
+    assert np.ptp(some, axis=0)[0] > 0.01
+    np.testing.assert_allclose(mean, one, atol=2e-6)
 
 
 PLAN = RoundPlan(
@@ -243,7 +270,8 @@ def test_rounds_need_a_sorter_only_where_the_plan_keeps_few() -> None:
     whole = play_chunk(a_net(1), plan, 0, 3)
     sorted_ = play_chunk(a_net(1), dataclasses.replace(plan, sorter_keep=2), 0, 3, a_net(2))
     assert np.isfinite(whole.targets).all()
-    assert not np.array_equal(whole.boards[:30], sorted_.boards[:30])
+    np.testing.assert_array_equal(whole.boards, sorted_.boards)
+    assert not np.array_equal(whole.targets, sorted_.targets)
 
 
 def test_races_may_have_a_lambda_of_their_own() -> None:
@@ -269,7 +297,35 @@ def test_races_may_have_a_lambda_of_their_own() -> None:
         assert found[0] == pytest.approx(wanted, abs=1e-6) or found[0] == 0  # where a trace is cut
 
 
+def test_games_from_drawn_boards_may_have_a_lambda_of_their_own() -> None:
+    """Their contact is learned from with it, races of theirs and other games are not."""
+    plan = dataclasses.replace(
+        PLAN, games=20, games_per_call=20, lambda_=0.5, drawn_starts=0.5, random_openings=0.0
+    )
+    low = play_chunk(a_net(1), plan, 0, 20)
+    high = play_chunk(a_net(1), dataclasses.replace(plan, lambda_=1.0), 0, 20)
+    mixed = play_chunk(a_net(1), dataclasses.replace(plan, drawn_lambda=1.0), 0, 20)
+    as_low = (mixed.targets == low.targets).all(1)
+    as_high = (mixed.targets == high.targets).all(1)
+    assert (as_low | as_high).all()
+    starts = np.flatnonzero((low.boards == np.array(START, dtype=np.int8)).all(1))
+    assert 4 < len(starts) < 16
+    assert as_low[starts].all()
+    assert 0.2 < np.mean(~as_low) < 0.9
+    # A λ of races is that of their games' races, too.
+    kinds = np.empty(len(low.boards), dtype=np.int64)
+    board_kinds(low.boards, 0, kinds)
+    of_races = dataclasses.replace(plan, drawn_lambda=1.0, race_lambda=0.5)
+    targets = play_chunk(a_net(1), of_races, 0, 20).targets
+    np.testing.assert_array_equal(targets[kinds == 2], low.targets[kinds == 2])
+    assert not np.array_equal(targets[kinds == 1], low.targets[kinds == 1])
+
+
 def test_a_lambda_of_races_needs_luck_adjusted_games() -> None:
+    with pytest.raises(ConfigError, match="drawn_lambda is for games whose luck is adjusted"):
+        StageConfig(games=10, drawn_lambda=(1.0, 1.0))
+    with pytest.raises(ConfigError, match="drawn_lambda is"):
+        StageConfig(games=10, luck_adjusted=True, drawn_lambda=(1.0, 2.0))
     with pytest.raises(ConfigError, match="race_lambda is for games whose luck is adjusted"):
         StageConfig(games=10, race_lambda=1.0)
     with pytest.raises(ConfigError, match="race_lambda is '2'"):

@@ -157,6 +157,10 @@ class StageConfig:
     race_lambda: float | None = None
     """λ in races where luck is adjusted; None = as in contact. How a race is played matters little,
     so there its result less the luck is what it is worth."""
+    drawn_lambda: tuple[float, float] | None = None
+    """λ in games from drawn boards where luck is adjusted, in contact; None = as in the others. A
+    plan takes longer than the returns of a small λ look ahead, and what the net wrongly thinks of
+    it would teach itself."""
     generation: int = 0
     """Games that one settled net plays before they are learned from, in a cycle of steps from
     `rate[0]` to `rate[1]` that settles the next net; 0 = each round is learned from at once."""
@@ -195,6 +199,9 @@ class StageConfig:
                 None
                 if self.race_lambda is None
                 else _number("race_lambda", self.race_lambda, 0, 1),
+                None
+                if self.drawn_lambda is None
+                else _range("drawn_lambda", self.drawn_lambda, 0, 1),
                 _flag("luck_adjusted", self.luck_adjusted),
                 _whole("generation", self.generation, 0),
                 _whole("passes", self.passes, 1),
@@ -212,9 +219,11 @@ class StageConfig:
                 "races are left out where luck is adjusted; without luck_adjusted 1 fits"
                 if self.luck_adjusted is False and self.races != 1
                 else None,
-                "race_lambda is for games whose luck is adjusted; without luck_adjusted none fits"
-                if self.luck_adjusted is False and self.race_lambda is not None
-                else None,
+                *(
+                    f"{name} is for games whose luck is adjusted; without luck_adjusted none fits"
+                    for name in ("race_lambda", "drawn_lambda")
+                    if self.luck_adjusted is False and getattr(self, name) is not None
+                ),
                 _range("expected", self.expected, 0, 1),
                 "luck_adjusted and expected exclude each other; one of them fits"
                 if self.luck_adjusted is True and max(self.expected) > 0

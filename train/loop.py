@@ -156,6 +156,9 @@ class Trainer:
             drawn_starts=stage.drawn_starts,
             races=stage.races,
             race_lambda=stage.race_lambda,
+            drawn_lambda=(
+                None if stage.drawn_lambda is None else _between(stage.drawn_lambda, share)
+            ),
             rules=self.config.play_rules,
             luck_adjusted=stage.luck_adjusted,
             # The round is played by the weights of two rounds before.

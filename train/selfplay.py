@@ -57,6 +57,8 @@ class RoundPlan:
     races: float = 1.0
     race_lambda: float | None = None
     """λ in races where luck is adjusted; None = `lambda_`."""
+    drawn_lambda: float | None = None
+    """The same in contact, of games that begin with a drawn board."""
     rules: Rules = INTERNATIONAL
     """What plays are legal and what wins count; luck-free and sampled games alike."""
     sorter_keep: int = 0
@@ -103,7 +105,7 @@ def play_chunk(
     if plan.luck_adjusted:
         return _play_exact_chunk(net, plan, first_game, n_games, sorter)
     states = game_states(plan.seed, first_game, n_games)
-    starts, are_openings = _starts(plan, first_game, n_games)
+    starts, are_openings, _ = _starts(plan, first_game, n_games)
     weights, switches = scoring_weights(plan.rules), play_switches(plan.rules)
     work = new_work(net.contact, net.race, MAX_PLAYS, is_long=net.is_long)
     scratch = new_play_scratch()
@@ -183,7 +185,7 @@ def _play_exact_chunk(
         table=NO_CUBE,
         exact_cube=False,
     )
-    starts, are_openings = _starts(plan, first_game, n_games)
+    starts, are_openings, are_drawn = _starts(plan, first_game, n_games)
     rows = _Rows(n_games * _PLIES_EXPECTED + MAX_PLIES)
     states = game_states(plan.seed, first_game, n_games)
     ends = np.zeros(n_games, dtype=np.int64)
@@ -214,6 +216,8 @@ def _play_exact_chunk(
     n = int(ends[-1])
     boards = rows.boards[:n].copy()
     lambdas = np.full(n, plan.lambda_, dtype=np.float32)
+    if plan.drawn_lambda is not None:
+        lambdas[np.repeat(are_drawn, np.diff(ends, prepend=0))] = plan.drawn_lambda
     if plan.race_lambda is not None:
         kinds = np.empty(n, dtype=np.int64)
         board_kinds(boards, int(net.is_long), kinds)
@@ -225,11 +229,12 @@ def _play_exact_chunk(
 
 def _starts(
     plan: RoundPlan, first_game: int, n_games: int
-) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """Boards that games begin with, keyed by the games' numbers, and those whose first roll is no
-    doublet, since it also told who begins."""
+) -> tuple[NDArray[np.int8], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Boards that games begin with, keyed by the games' numbers, those whose first roll is no
+    doublet, since it also told who begins, and those that are drawn."""
     starts = np.repeat(variant_of(plan.rules).start[None], n_games, axis=0)
     are_openings = np.full(n_games, not starter_throws_again(plan.rules))
+    are_drawn = np.zeros(n_games, dtype=np.bool_)
     if plan.drawn_starts > 0:
         for i in range(n_games):
             sequence = np.random.SeedSequence(plan.seed, spawn_key=(_SALT_STARTS, first_game + i))
@@ -237,7 +242,8 @@ def _starts(
             if generator.random() < plan.drawn_starts:
                 starts[i] = drawn_board(generator)
                 are_openings[i] = False
-    return starts, are_openings
+                are_drawn[i] = True
+    return starts, are_openings, are_drawn
 
 
 class _Rows:

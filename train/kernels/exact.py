@@ -1,7 +1,9 @@
 """Compiled self-play with the exact mean of every throw: backups over all 21 rolls along a game.
 
-Of each roll's plays a small net, the sorter, names the few that the net itself looks at. The roll
-that is thrown is one of the 21, so its play costs nothing more.
+Of each roll's plays a small net, the sorter, names the few that the net itself looks at. Of the
+roll that is thrown the net looks at all of them and plays the best, and what the sorter had missed
+there is added to the backup. Over the dice that makes up for all that it misses: on average backups
+are those of the net's own play.
 """
 
 import numpy as np
@@ -10,7 +12,7 @@ from agent.kernels.boards import RACE, board_kind, see_board
 from agent.kernels.replies import best_replies, find_plays
 from agent.kernels.tree import mean_of_rolls
 from agent.kernels.value import MOVER_SIDE, children_probs
-from engine.compiled import kernel
+from engine.compiled import inlined_kernel, kernel
 from engine.dice_stream import next_below, next_die, next_uniform
 from engine.play_codes import apply_code
 from engine.sides import flip_in_place
@@ -24,6 +26,23 @@ from train.kernels.selfplay import (
 )
 
 __all__ = ["adjusted_returns", "play_exact_games"]
+
+
+@inlined_kernel
+def _add_what_was_missed(probs, best, values, backups, row):
+    """Let values[row], of the sorter's choice for the thrown roll, be probs[best], of the net's.
+
+    backups[row] rises by as much, seen by the mover.
+    """
+    for k in range(5):
+        missed = probs[best, k] - values[row, k]
+        values[row, k] = probs[best, k]
+        if k == 0:
+            backups[row, 0] -= missed
+        elif k < 3:
+            backups[row, k + 2] += missed
+        else:
+            backups[row, k - 2] += missed
 
 
 @kernel
@@ -52,7 +71,8 @@ def play_exact_games(
     are_openings: as there; races: share of games that go on when contact ends, the others stop
     there. values[row] is the net's value of the afterstate that is played to, for the side on roll
     there; backups[row] is the mean over the 36 throws of the best afterstate's value, for the side
-    on roll at `row` itself.
+    on roll at `row` itself. With a sorter (nets.keep > 0) that is the best of those it leaves, plus
+    the best of all less the best of those for the roll that is thrown.
     """
     w = room.tree.boards[0]
     codes = room.tree.codes
@@ -96,28 +116,30 @@ def play_exact_games(
             for k in range(5):
                 values[row, k] = probs[0, thrown, k]
             flags[row] = GREEDY
-            explored = False
-            if explore > 0 and next_uniform(states, game) < explore:
+            explored = explore > 0 and next_uniform(states, game) < explore
+            n = 0
+            if explored or nets.keep > 0:
                 n = find_plays(w, high, low, nets.switches, scratch)
-                if n > 1:
-                    children_probs(
-                        nets.contact,
-                        nets.race,
-                        w,
-                        scratch[1],
-                        n,
-                        high,
-                        low,
-                        nets.weights,
-                        MOVER_SIDE,
-                        work,
-                    )
-                    best = 0
-                    while scratch[1, best] != code:
-                        best += 1
-                    draw = next_uniform(states, game)
-                    code = scratch[1, explored_play(work.equity, n, best, loss_scale, draw)]
-                    explored = True
+            best = 0
+            if n > 1 and (explored or n > nets.keep):
+                best = children_probs(
+                    nets.contact,
+                    nets.race,
+                    w,
+                    scratch[1],
+                    n,
+                    high,
+                    low,
+                    nets.weights,
+                    MOVER_SIDE,
+                    work,
+                )
+                code = scratch[1, best]
+                _add_what_was_missed(work.probs, best, values, backups, row)
+            explored = explored and n > 1
+            if explored:
+                draw = next_uniform(states, game)
+                code = scratch[1, explored_play(work.equity, n, best, loss_scale, draw)]
             was_race = False
             if races < 1:
                 see_board(room.tree.boards, 0, seen, 0)
