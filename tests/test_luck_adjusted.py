@@ -323,9 +323,9 @@ def test_games_from_drawn_boards_may_have_a_lambda_of_their_own() -> None:
 
 def test_a_lambda_of_races_needs_luck_adjusted_games() -> None:
     with pytest.raises(ConfigError, match="drawn_lambda is for games whose luck is adjusted"):
-        StageConfig(games=10, drawn_lambda=(1.0, 1.0))
-    with pytest.raises(ConfigError, match="drawn_lambda is"):
-        StageConfig(games=10, luck_adjusted=True, drawn_lambda=(1.0, 2.0))
+        StageConfig(games=10, drawn_lambda=1.0)
+    with pytest.raises(ConfigError, match=r"drawn_lambda is '1\.5'"):
+        StageConfig(games=10, luck_adjusted=True, drawn_lambda=1.5)
     with pytest.raises(ConfigError, match="race_lambda is for games whose luck is adjusted"):
         StageConfig(games=10, race_lambda=1.0)
     with pytest.raises(ConfigError, match="race_lambda is '2'"):

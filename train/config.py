@@ -157,7 +157,7 @@ class StageConfig:
     race_lambda: float | None = None
     """λ in races where luck is adjusted; None = as in contact. How a race is played matters little,
     so there its result less the luck is what it is worth."""
-    drawn_lambda: tuple[float, float] | None = None
+    drawn_lambda: float | None = None
     """λ in games from drawn boards where luck is adjusted, in contact; None = as in the others. A
     plan takes longer than the returns of a small λ look ahead, and what the net wrongly thinks of
     it would teach itself."""
@@ -201,7 +201,7 @@ class StageConfig:
                 else _number("race_lambda", self.race_lambda, 0, 1),
                 None
                 if self.drawn_lambda is None
-                else _range("drawn_lambda", self.drawn_lambda, 0, 1),
+                else _number("drawn_lambda", self.drawn_lambda, 0, 1),
                 _flag("luck_adjusted", self.luck_adjusted),
                 _whole("generation", self.generation, 0),
                 _whole("passes", self.passes, 1),

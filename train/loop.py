@@ -156,9 +156,7 @@ class Trainer:
             drawn_starts=stage.drawn_starts,
             races=stage.races,
             race_lambda=stage.race_lambda,
-            drawn_lambda=(
-                None if stage.drawn_lambda is None else _between(stage.drawn_lambda, share)
-            ),
+            drawn_lambda=stage.drawn_lambda,
             rules=self.config.play_rules,
             luck_adjusted=stage.luck_adjusted,
             # The round is played by the weights of two rounds before.
