@@ -361,3 +361,27 @@ def reference(
             ply += 1
         values[trial] = of_mover(searcher.probabilities(seen[None], how.ply, rules)[0], ply)
     return values, lucks
+
+
+class TestSorter:
+    """A net that sorts plays is for the luck alone: the net plays what it plays without one."""
+
+    # Many plays a roll, or a sorter would leave them all.
+    SPREAD = board_of(
+        {24: 1, 22: 1, 18: 2, 13: 3, 11: 1, 9: 2, 8: 2, 6: 2, 4: 1},
+        {24: 1, 21: 2, 15: 1, 13: 3, 10: 2, 8: 2, 6: 3, 3: 1},
+    )
+    SORTER = random_net(SMALL, np.random.default_rng(7))
+
+    def test_results_are_those_without_a_sorter(self) -> None:
+        how = settings(72, truncate=12, luck=False, seed=3)
+        one, other = roll(self.SPREAD, how), roll(self.SPREAD, how, sorter=self.SORTER)
+        np.testing.assert_allclose(other.lines[0].probs, one.lines[0].probs, atol=1e-6)
+        np.testing.assert_allclose(other.lines[0].stderr, one.lines[0].stderr, atol=1e-6)
+
+    def test_luck_keeps_its_mean(self) -> None:
+        """The games are the same, so the luck taken off is all that differs."""
+        how = settings(360, truncate=6, seed=3)
+        one, other = roll(self.SPREAD, how), roll(self.SPREAD, how, sorter=self.SORTER)
+        error = np.hypot(one.lines[0].stderr, other.lines[0].stderr)
+        assert 0 < abs(one.lines[0].equity - other.lines[0].equity) < 4 * error

@@ -4,9 +4,10 @@ A trial is a game by the net from a position before the roll, with dice of its o
 is over, an exact table knows its value, so many plies are played, or a double is passed. Whatever a
 trial comes to is told for side 0, whoever was on roll when it began.
 
-Luck: after a roll r the net's choice is worth v(r), and v has a known mean over the 21 rolls. What
-is taken off a trial is the sum, over its rolls, of v(r) minus that mean. Its own mean is 0 whatever
-the net is worth, so that results keep theirs while most of their spread goes.
+Luck: after a roll r the net's choice, of the plays that a sorter leaves, is worth v(r), and v has a
+known mean over the 21 rolls. What is taken off a trial is the sum, over its rolls, of v(r) minus
+that mean. Its own mean is 0 whatever the net and the sorter are worth, so that results keep theirs
+while most of their spread goes. What is played is chosen among all plays.
 
 The cube is a table of states (`agent.kernels.cube`); without one there is a single state.
 
@@ -302,8 +303,11 @@ def _with_generation(nets, generation):
 
 
 @inlined_kernel
-def _choose_deeper(nets, room, plan, scratch, side, high, low):
+def _choose(nets, room, plan, scratch, side, high, low):
     """Play of the highest equity at the plan's depth, as `agent.search` chooses it; its code.
+
+    The net looks at all plays first, whatever the sorter would leave: what a sorter misses would
+    be missed on every ply, and always by the same side.
 
     The net's probabilities of the position after it, of the other side, go to scratch.chosen.
     """
@@ -436,14 +440,19 @@ def _play_trial(nets, room, cube, plan, scratch, throws, dice, trial, out, ends,
         high = max(die_a, die_b)
         low = min(die_a, die_b)
         roll = high * (high - 1) // 2 + low - 1
-        if plan.with_luck or plan.ply == 0:
+        all_known = plan.ply == 0 and nets.keep == 0
+        if plan.with_luck or all_known:
             from_roll = 0 if plan.with_luck else roll
             to_roll = 21 if plan.with_luck else roll + 1
             best_replies(nets, room, boards, 0, side, from_roll, to_roll, codes, scratch.probs)
         if plan.with_luck:
             _add_luck(cube, has_cube, scratch, side, state, roll)
-        if plan.ply > 0:
-            code = _choose_deeper(
+        if all_known:
+            code = codes[0, roll]
+            for k in range(5):
+                current[0, k] = scratch.probs[0, roll, k]
+        else:
+            code = _choose(
                 _with_generation(nets, nets.generation + state),
                 room,
                 plan,
@@ -454,10 +463,6 @@ def _play_trial(nets, room, cube, plan, scratch, throws, dice, trial, out, ends,
             )
             for k in range(5):
                 current[0, k] = scratch.chosen[0, k]
-        else:
-            code = codes[0, roll]
-            for k in range(5):
-                current[0, k] = scratch.probs[0, roll, k]
         _play_and_flip(boards, scratch.after, code, high, low, nets.switches.is_long)
         for slot in range(26):
             boards[0, slot] = scratch.after[0, slot]
