@@ -28,7 +28,7 @@ from train.kernels.rows import board_kinds
 from train.kernels.selfplay import MAX_PLIES, expected_values, play_games
 from train.starts import drawn_board
 
-__all__ = ["Round", "RoundPlan", "play_chunk", "play_round"]
+__all__ = ["ExactGames", "Round", "RoundPlan", "play_chunk", "play_exact", "play_round"]
 
 _PLIES_EXPECTED: Final = 80  # rows a game to make room for at first
 _SORTER_WINDOW: Final = np.float32(0.2)  # points behind the best by the sorter; of five plays kept
@@ -156,10 +156,42 @@ def play_chunk(
     return Round(boards, targets, n_games)
 
 
-def _play_exact_chunk(
-    net: ValueNet, plan: RoundPlan, first_game: int, n_games: int, sorter: ValueNet | None
-) -> Round:
-    """The same with every position backed up over all rolls, and luck taken out of the returns."""
+@dataclass(frozen=True)
+class ExactGames:
+    """What was recorded of games in which every position was backed up over all rolls."""
+
+    boards: NDArray[np.int8]
+    """`(N, 26)`, seen by the side on roll, game after game."""
+    values: NDArray[np.float32]
+    """`(N, 5)`, of the afterstate played to, for the side on roll there."""
+    backups: NDArray[np.float32]
+    """`(N, 5)`, for the side on roll."""
+    flags: NDArray[np.uint8]
+    """`(N,)`, of `train.kernels.selfplay`."""
+    ends: NDArray[np.int64]
+    """`(G,)` rows after each game."""
+
+    def returns(self, lambdas: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Luck-adjusted λ-returns `(N, 5)` for the side on roll, by the λ of each row, `(N,)`."""
+        targets = np.empty_like(self.backups)
+        adjusted_returns(self.values, self.backups, self.flags, self.ends, lambdas, targets)
+        return targets
+
+
+def play_exact(
+    net: ValueNet,
+    plan: RoundPlan,
+    first_game: int,
+    starts: NDArray[np.int8],
+    are_openings: NDArray[np.bool_],
+    sorter: ValueNet | None = None,
+) -> ExactGames:
+    """Play games from boards of their own in this thread, with backups; λ is left to the caller.
+
+    starts: `(G, 26)`, seen by the side on roll; are_openings: `(G,)`, whether the first roll is no
+    doublet; first_game: number of the first one, which keys its dice.
+    """
+    n_games = len(starts)
     small = sorter or net
     room = new_room(
         net.contact,
@@ -185,7 +217,6 @@ def _play_exact_chunk(
         table=NO_CUBE,
         exact_cube=False,
     )
-    starts, are_openings, are_drawn = _starts(plan, first_game, n_games)
     rows = _Rows(n_games * _PLIES_EXPECTED + MAX_PLIES)
     states = game_states(plan.seed, first_game, n_games)
     ends = np.zeros(n_games, dtype=np.int64)
@@ -214,17 +245,26 @@ def _play_exact_chunk(
         if done < n_games:
             rows.grow()
     n = int(ends[-1])
-    boards = rows.boards[:n].copy()
-    lambdas = np.full(n, plan.lambda_, dtype=np.float32)
+    return ExactGames(
+        rows.boards[:n].copy(), rows.values[:n], rows.backups[:n], rows.flags[:n], ends
+    )
+
+
+def _play_exact_chunk(
+    net: ValueNet, plan: RoundPlan, first_game: int, n_games: int, sorter: ValueNet | None
+) -> Round:
+    """The same with every position backed up over all rolls, and luck taken out of the returns."""
+    starts, are_openings, are_drawn = _starts(plan, first_game, n_games)
+    played = play_exact(net, plan, first_game, starts, are_openings, sorter)
+    boards = played.boards
+    lambdas = np.full(len(boards), plan.lambda_, dtype=np.float32)
     if plan.drawn_lambda is not None:
-        lambdas[np.repeat(are_drawn, np.diff(ends, prepend=0))] = plan.drawn_lambda
+        lambdas[np.repeat(are_drawn, np.diff(played.ends, prepend=0))] = plan.drawn_lambda
     if plan.race_lambda is not None:
-        kinds = np.empty(n, dtype=np.int64)
+        kinds = np.empty(len(boards), dtype=np.int64)
         board_kinds(boards, int(net.is_long), kinds)
         lambdas[kinds == RACE] = plan.race_lambda
-    targets = np.empty((n, 5), dtype=np.float32)
-    adjusted_returns(rows.values, rows.backups, rows.flags, ends, lambdas, targets)
-    return Round(boards, targets, n_games)
+    return Round(boards, played.returns(lambdas), n_games)
 
 
 def _starts(
