@@ -166,15 +166,13 @@ class ExactGames:
     """`(N, 5)`, of the afterstate played to, for the side on roll there."""
     backups: NDArray[np.float32]
     """`(N, 5)`, for the side on roll."""
-    flags: NDArray[np.uint8]
-    """`(N,)`, of `train.kernels.selfplay`."""
     ends: NDArray[np.int64]
     """`(G,)` rows after each game."""
 
     def returns(self, lambdas: NDArray[np.float32]) -> NDArray[np.float32]:
         """Luck-adjusted λ-returns `(N, 5)` for the side on roll, by the λ of each row, `(N,)`."""
         targets = np.empty_like(self.backups)
-        adjusted_returns(self.values, self.backups, self.flags, self.ends, lambdas, targets)
+        adjusted_returns(self.values, self.backups, self.ends, lambdas, targets)
         return targets
 
 
@@ -239,15 +237,12 @@ def play_exact(
             rows.boards,
             rows.values,
             rows.backups,
-            rows.flags,
             ends,
         )
         if done < n_games:
             rows.grow()
     n = int(ends[-1])
-    return ExactGames(
-        rows.boards[:n].copy(), rows.values[:n], rows.backups[:n], rows.flags[:n], ends
-    )
+    return ExactGames(rows.boards[:n].copy(), rows.values[:n], rows.backups[:n], ends)
 
 
 def _play_exact_chunk(
@@ -293,7 +288,6 @@ class _Rows:
         self.boards = np.empty((n, 26), dtype=np.int8)
         self.values = np.empty((n, 5), dtype=np.float32)
         self.backups = np.empty((n, 5), dtype=np.float32)
-        self.flags = np.empty(n, dtype=np.uint8)
 
     def grow(self) -> None:
         """Make room for twice as many."""

@@ -17,8 +17,6 @@ from engine.dice_stream import next_below, next_die, next_uniform
 from engine.play_codes import apply_code
 from engine.sides import flip_in_place
 from train.kernels.selfplay import (
-    EXPLORED,
-    GREEDY,
     MAX_PLIES,
     explored_play,
     has_won,
@@ -62,7 +60,6 @@ def play_exact_games(
     boards,
     values,
     backups,
-    flags,
     ends,
 ):
     """Play games as `train.kernels.selfplay.play_games` does, and back up every position.
@@ -115,7 +112,6 @@ def play_exact_games(
             code = codes[0, thrown]
             for k in range(5):
                 values[row, k] = probs[0, thrown, k]
-            flags[row] = GREEDY
             explored = explore > 0 and next_uniform(states, game) < explore
             n = 0
             if explored or nets.keep > 0:
@@ -146,7 +142,6 @@ def play_exact_games(
                 was_race = board_kind(seen, 0, work.is_long) == RACE
             apply_code(w, code, high, low)
             if explored:
-                flags[row] = EXPLORED
                 value_of_pass(nets.contact, nets.race, w, flipped, work)
                 for k in range(5):
                     values[row, k] = work.probs[0, k]
@@ -165,16 +160,18 @@ def play_exact_games(
 
 
 @kernel
-def adjusted_returns(values, backups, flags, ends, lambdas, targets):
+def adjusted_returns(values, backups, ends, lambdas, targets):
     """Write the luck-adjusted λ-return of every recorded ply, for the side on roll.
 
-    values, flags, ends: as in `train.kernels.returns`; backups: of `play_exact_games`; lambdas:
-    `(n,)` float32, λ of each ply. With V the net, TV the backup, and swap the change of sides,
+    values, ends: as in `train.kernels.returns`; backups: of `play_exact_games`; lambdas: `(n,)`
+    float32, λ of each ply. With V the net, TV the backup, and swap the change of sides,
 
-        G_t = V_t + e_t,  e_t = TV_t - V_t + λ swap(e_t+1),  e_t = TV_t - V_t if t explored or last.
+        G_t = V_t + e_t,  e_t = TV_t - V_t + λ swap(e_t+1),  e_t = TV_t - V_t at the last ply.
 
-    λ = 0 gives TV, λ = 1 the game's result less the luck of every roll. Results may lie a little
-    outside 0..1.
+    λ = 0 gives TV, λ = 1 the game's result less the luck of every roll. An exploring play does not
+    cut the trace: what it costs is in V_t+1, which is of the play that was made, and what V gets
+    wrong after a play that is nearly as good it gets wrong after the best one too. Results may lie
+    a little outside 0..1.
     """
     first = 0
     for game in range(len(ends)):
@@ -184,7 +181,7 @@ def adjusted_returns(values, backups, flags, ends, lambdas, targets):
         lose_gammon = np.float32(0)
         lose_bg = np.float32(0)
         for row in range(ends[game] - 1, first - 1, -1):
-            keep = np.float32(0) if flags[row] == EXPLORED else lambdas[row]
+            keep = lambdas[row]
             # The error of the next ply is the opponent's.
             win, win_gammon, win_bg, lose_gammon, lose_bg = (
                 -keep * win,
