@@ -137,8 +137,8 @@ class StageConfig:
     rate: tuple[float, float] = (1e-3, 1e-4)
     """Adam's step size, geometric in between."""
     explore: float = 0.0
-    """Chance at any ply of a play that is not the best one. It cuts the trace, but not where luck is
-    adjusted: what it costs is taken off like luck."""
+    """Chance at any ply of a play that is not the best one. It cuts the trace, but not where luck
+    is adjusted: what it costs is taken off like luck."""
     explore_loss: float | None = None
     """A play that loses so many points against the best one is taken then with 1/e of the chance of
     one that loses nothing; None = all plays alike."""
