@@ -234,7 +234,7 @@ class Trainer:
     def _learn_round(self, plan: RoundPlan, rounds: list[Round], clock: "_Clock") -> Progress:
         stage, share = self.stage_at(self.share_done(plan.first_game))
         new = _positions(rounds)
-        self.window = [*self.window[max(len(self.window) - stage.replay + 1, 0) :], new]
+        self.window = [*self._kept(self.window, stage), new]
         boards = np.concatenate([part.boards for part in self.window])
         targets = np.concatenate([part.targets for part in self.window])
         order = self._shuffled(len(boards), self.state.round)
@@ -255,6 +255,11 @@ class Trainer:
             learned=Learned(loss=report.loss, race_loss=report.race_loss, rate=rate),
             played=_played(plan, new, seconds),
         )
+
+    @staticmethod
+    def _kept(parts: list[Positions], stage: StageConfig) -> list[Positions]:
+        """Those that are learned from again beside the next part."""
+        return parts[max(len(parts) - stage.replay + 1, 0) :]
 
     def _shuffled(self, n: int, *key: int) -> NDArray[np.int64]:
         first, *rest = key
@@ -346,7 +351,7 @@ class Trainer:
         )
         stage = self.config.stage[state.generation_stage]
         older = self.window[: -state.played_rounds]
-        self.window = [*older[max(len(older) - stage.replay + 1, 0) :], whole]
+        self.window = [*self._kept(older, stage), whole]
         state.played_rounds = state.learned = 0
         if stage.fresh and state.fresh_stages <= state.generation_stage:
             state.fresh_stages = state.generation_stage + 1
@@ -399,7 +404,7 @@ class Trainer:
         if state.learned >= total:
             state.generation_end = state.learned = 0
             self.previous, self.previous_sorter = self.learner.averaged(), self._sorter_net()
-            self.window = self.window[len(self.window) - stage.replay + 1 :]
+            self.window = self._kept(self.window, stage)
         return Progress(
             state=dataclasses.replace(state),
             learned=Learned(loss=report.loss, race_loss=report.race_loss, rate=rate),
