@@ -157,8 +157,12 @@ def test_a_stage_has_its_own_minibatches_and_averages() -> None:
     assert races.learner.steps["race"] > 4 * whole.learner.steps["race"]
 
 
-def test_older_generations_are_learned_from_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    stage = dataclasses.replace(GENERATION, games=60, replay=2, passes=1)
+@pytest.mark.parametrize(("replay", "counts"), [(2, [1, 2, 2]), (6, [1, 2, 3, 4, 5, 6, 6])])
+def test_older_generations_are_learned_from_again(
+    monkeypatch: pytest.MonkeyPatch, replay: int, counts: list[int]
+) -> None:
+    n_games = 20 * len(counts)
+    stage = dataclasses.replace(GENERATION, games=n_games, replay=replay, passes=1)
     trainer = trainer_of(dataclasses.replace(CONFIG, stage=(stage,)))
     sizes: list[int] = []
     kept: list[int] = []
@@ -172,8 +176,8 @@ def test_older_generations_are_learned_from_again(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(trainer, "_begin_cycle", watched)
     seen = Seen(trainer, monkeypatch)
     assert trainer.run(seen)
-    assert kept == [1, 2, 2]
-    assert len(trainer.window) == 1
+    assert kept == counts
+    assert len(trainer.window) == replay - 1
     # As many steps as the new positions ask for, whichever they take.
     assert sum(sizes) == trainer.state.positions
 
