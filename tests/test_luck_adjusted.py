@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from agent.checkpoint import load_net
 from agent.cube_states import NO_CUBE
 from agent.evaluator import Evaluator, cubeless_equity, swap_sides
 from agent.kernels.replies import Nets
@@ -23,7 +24,7 @@ from engine.errors import ConfigError
 from engine.rules import INTERNATIONAL
 from engine.variant import play_switches
 from tests.test_resume import assert_same_end
-from tests.tiny_runs import TINY, begin, complete, go_on
+from tests.tiny_runs import TINY, begin, complete, go_on, made_up_match
 from train.config import SelfPlayConfig, StageConfig
 from train.kernels.exact import adjusted_returns, play_exact_games
 from train.kernels.rows import board_kinds
@@ -350,6 +351,16 @@ def test_runs_with_sorter_and_replay_go_on_as_if_never_stopped(
     assert_same_end(tmp_path / "run", tmp_path / "whole")
     sorters = [(tmp_path / name / "sorter.safetensors").read_bytes() for name in ("run", "whole")]
     assert len(sorters[0]) > 1000
+
+
+def test_the_scores_of_matches_are_the_nets_and_not_the_sorters(tmp_path: Path) -> None:
+    assert complete(begin(tmp_path / "run", LUCKY, play_match=made_up_match([0.1] * 9, [])))
+    of_net, of_sorter = (
+        load_net(tmp_path / "run" / f"{name}.safetensors").facts for name in ("last", "sorter")
+    )
+    assert "strength" in of_net
+    assert "strength" not in of_sorter
+    assert of_sorter["games"] == of_net["games"]
 
 
 def test_luck_adjusted_and_expected_exclude_each_other() -> None:

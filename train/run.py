@@ -273,10 +273,13 @@ class Run:
         """
         begin = time.monotonic()
         try:
-            net = self.trainer.net(self._facts())
+            facts = self._facts()
+            net = self.trainer.net(facts)
             save_net(self.folder.last, net)
             if self.trainer.sorter is not None:
-                save_net(self.folder.sorter, self.trainer.sorter.averaged(self._facts()))
+                # The matches were the net's; the sorter plays none.
+                of_sorter = {name: fact for name, fact in facts.items() if name != "strength"}
+                save_net(self.folder.sorter, self.trainer.sorter.averaged(of_sorter))
             if is_best:
                 save_net(self.folder.best, net)
             snapshot = Snapshot(
