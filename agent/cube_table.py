@@ -23,9 +23,10 @@ FloatArray = NDArray[np.float64]
 State = tuple[int, int]  # level, owner
 
 _MOVER, _OPPONENT = 0, 1
-# Levels beyond those a search can reach: each next level moves the cash point by a quarter of what
-# the one before does, so that the last one, at which the cube lives for ever, is good to 1e-6.
-_TAIL: Final = 7
+# Levels beyond those a search can reach; at the last one the cube lives for ever. Where stakes double
+# each next level moves the cash point by a quarter of what the one before does, so that few are good
+# to 1e-6; where they grow by the same the raises get ever smaller and more levels matter.
+_TAIL: Final = {"geometric": 7, "arithmetic": 15}
 
 
 def check_kinds(situation: Situation) -> None:
@@ -152,7 +153,7 @@ def _stakes(situation: Situation, plies: int) -> tuple[list[int], float]:
         # A double that is of no use to either side may still be made at the root.
         if raised is None or (len(stakes) > 1 and not _useful(situation, stakes[-1])):
             return stakes, 0.0
-        if len(stakes) > plies + _TAIL:
+        if len(stakes) > plies + _TAIL[situation.rules.progression]:
             return stakes, 0.0 if situation.is_match else raised / stakes[-1]
         stakes.append(raised)
 

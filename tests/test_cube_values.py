@@ -71,8 +71,7 @@ def test_more_plies_only_add_states(probs: Probs, situation: Situation, plies: i
     small, large = values
     assert set(small) <= set(large)
     for state, value in small.items():
-        # In 32 bits; chances such as a gammon in every win make for steep lines.
-        assert large[state] == pytest.approx(value, abs=5e-5)
+        assert large[state] == pytest.approx(value, abs=1e-5)
 
 
 @settings(max_examples=60)
