@@ -23,9 +23,10 @@ FloatArray = NDArray[np.float64]
 State = tuple[int, int]  # level, owner
 
 _MOVER, _OPPONENT = 0, 1
-# Levels beyond those a search can reach; at the last one the cube lives for ever. Where stakes double
-# each next level moves the cash point by a quarter of what the one before does, so that few are good
-# to 1e-6; where they grow by the same the raises get ever smaller and more levels matter.
+# Levels beyond those a search can reach; at the last one the cube lives for ever. Where stakes
+# double each level moves the cash point by a quarter of what the one before does, and few are good
+# to 1e-6.
+# Where stakes grow by the same the raises get ever smaller, and more levels matter.
 _TAIL: Final = {"geometric": 7, "arithmetic": 15}
 
 

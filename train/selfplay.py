@@ -31,8 +31,7 @@ from train.starts import drawn_board
 __all__ = ["ExactGames", "Round", "RoundPlan", "play_chunk", "play_exact", "play_round"]
 
 _PLIES_EXPECTED: Final = 80  # rows a game to make room for at first
-_SORTER_WINDOW: Final = np.float32(0.2)  # points behind the best by the sorter; of five plays kept
-# so, the mean over the rolls is 0.001 too low, and the backup takes half the time
+_SORTER_WINDOW: Final = np.float32(0.2)  # points behind the sorter's best; wider ones only cost
 _NO_CACHE_BYTES: Final = 1 << 12  # games hardly meet a position twice
 _SALT_EXPECTED: Final = 1 << 40  # spawn keys of draws that are not dice lie far beyond the games
 _SALT_STARTS: Final = (1 << 40) - 1

@@ -353,8 +353,13 @@ def _choose(nets, room, plan, scratch, side, high, low):
             equity[play] = -equity_of(scratch.chosen, 0, nets.weights, 1 - side)
         _sort_plays(passed, n_passed, equity, off)
     best = passed[0]
-    _play_and_flip(scratch.boards, scratch.after, plays[best], high, low, work.is_long)
-    boards_probs(nets.contact, nets.race, scratch.after, work, scratch.chosen)
+    if plan.ply == 0:
+        for k in range(5):
+            scratch.chosen[0, k] = work.probs[best, k]
+    else:
+        # Looking ahead has used the scratch that they were in.
+        _play_and_flip(scratch.boards, scratch.after, plays[best], high, low, work.is_long)
+        boards_probs(nets.contact, nets.race, scratch.after, work, scratch.chosen)
     return plays[best]
 
 

@@ -20,7 +20,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         type=Path,
         nargs="?",
         metavar="FILE",
-        help="a .safetensors file, or nardi, fast or long, if it comes with it; default: nardi",
+        help="a .safetensors file, or nardi, fast, long or caucasian, which come with it; default:"
+        " nardi",
     )
     parser.add_argument(
         "--half",

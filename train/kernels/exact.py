@@ -11,7 +11,7 @@ import numpy as np
 from agent.kernels.boards import RACE, board_kind, see_board
 from agent.kernels.replies import best_replies, find_plays
 from agent.kernels.tree import mean_of_rolls
-from agent.kernels.value import MOVER_SIDE, children_probs
+from agent.kernels.value import MOVER_SIDE, evaluate_children
 from engine.compiled import inlined_kernel, kernel
 from engine.dice_stream import next_below, next_die, next_uniform
 from engine.play_codes import apply_code
@@ -118,10 +118,10 @@ def play_exact_games(
                 n = find_plays(w, high, low, nets.switches, scratch)
             best = 0
             if n > 1 and (explored or n > nets.keep):
-                best = children_probs(
+                # The board, the parent of these plays, is set already.
+                best = evaluate_children(
                     nets.contact,
                     nets.race,
-                    w,
                     scratch[1],
                     n,
                     high,
