@@ -14,7 +14,7 @@ from agent.net import NetConfig, ValueNet
 from engine.board import BAR, Board
 from engine.features import expert_inputs, seen_slots
 from engine.rules import INTERNATIONAL, LONG_NARDI
-from engine.scoring import outcome_mask
+from engine.scoring import KINDS, outcome_mask, result_factors
 from engine.variant import variant_of
 
 __all__ = ["batch_probabilities"]
@@ -29,8 +29,15 @@ def batch_probabilities(net: ValueNet, boards: ArrayLike) -> FloatArray:
     """
     b = np.ascontiguousarray(boards, dtype=np.int8)
     rules = LONG_NARDI if net.is_long else INTERNATIONAL
+    if net.four_kinds:
+        rules = rules.replace(scoring=next(name for name, kinds in KINDS.items() if len(kinds) > 3))
     variant = variant_of(rules)
     possible = outcome_mask(b, rules)
+    most = np.ones((2, len(b)), dtype=np.float32)  # of the third and fifth output
+    if net.four_kinds:
+        possible[:, [2, 4]] = possible[:, [1, 3]]
+        can_be_caught = [variant.can_be_caught(some) for some in (variant.flip(b), b)]
+        most = np.where(can_be_caught, 1, 0.5).astype(np.float32)
     probs = possible.astype(np.float32)
     kinds = np.where(variant.has_contact(b), CONTACT, RACE)
     own_left = (b[:, 1:] > 0).any(axis=1)
@@ -44,11 +51,15 @@ def batch_probabilities(net: ValueNet, boards: ArrayLike) -> FloatArray:
         if len(rows):
             logits = _logits(config, arrays, b[rows], variant.flip(b[rows]))
             probs[rows] = possible[rows] / (1 + np.exp(-logits))
+    if net.four_kinds:
+        factors = result_factors(b, rules)
+        for side, column in ((1, 2), (-1, 4)):
+            probs[~running, column] = np.maximum(side * factors[~running] - 2, 0) / 2
     win = probs[:, 0]
     probs[:, 1] = np.minimum(probs[:, 1], win)
-    probs[:, 2] = np.minimum(probs[:, 2], probs[:, 1])
+    probs[:, 2] = np.minimum(probs[:, 2], most[0] * probs[:, 1])
     probs[:, 3] = np.minimum(probs[:, 3], 1 - win)
-    probs[:, 4] = np.minimum(probs[:, 4], probs[:, 3])
+    probs[:, 4] = np.minimum(probs[:, 4], most[1] * probs[:, 3])
     return probs
 
 

@@ -186,10 +186,10 @@ class NetBot(Bot):
     has_probabilities = True
 
     def __init__(self, name: str, evaluator: "Evaluator", rules: Rules = INTERNATIONAL) -> None:
-        from agent.ranking import check_scoring, plays_like_international, plays_like_usual
+        from agent.ranking import check_kinds_told, plays_like_international, plays_like_usual
 
         super().__init__(name, rules)
-        check_scoring(rules)
+        check_kinds_told(evaluator.net, rules, name)
         self._evaluator = evaluator.for_rules(rules)
         self._is_international = plays_like_international(rules)
         self._is_usual = plays_like_usual(rules)
@@ -249,11 +249,11 @@ class SearchBot(Bot):
     ) -> None:
         """seconds: time for each play, which then may be looked at as deep as this allows; what is
         played depends on the machine. Values of positions are of depth `ply` all the same."""
-        from agent.ranking import check_scoring
+        from agent.ranking import check_kinds_told
         from agent.search import check_ply
 
         super().__init__(name, rules)
-        check_scoring(rules)
+        check_kinds_told(searcher.evaluator.net, rules, name)
         self._searcher = searcher
         self._ply = check_ply(ply)
         self._seconds = seconds
@@ -351,10 +351,10 @@ def load_bot(text: str, rules: Rules = INTERNATIONAL) -> Bot:
         return NetBot(name, evaluator, rules)
     if seconds == 0:
         raise ConfigError(f"bot '{text}' has no time; accepted: more than 0 seconds")
-    from agent.checkpoint import load_sorter
+    from agent.checkpoint import sorter_for
     from agent.search import Searcher
 
-    searcher = Searcher(evaluator, load_sorter(rules.game))
+    searcher = Searcher(evaluator, sorter_for(evaluator.net))
     if seconds is not None:
         searcher.warm_up()
         return SearchBot(name, searcher, 1, rules, seconds)

@@ -31,6 +31,7 @@ __all__ = [
     "net_path",
     "read_facts",
     "save_net",
+    "sorter_for",
 ]
 
 FORMAT: Final = 1
@@ -45,7 +46,13 @@ _DEFAULT_NAMES: Final[dict[Game, str]] = {
 _SORTER_NAME: Final = "fast.safetensors"
 RELEASED: Final = ("nardi", "fast", "long", "caucasian")
 """Names of the nets that come with nardi; each may stand for its file."""
-_KNOWN_FEATURES: Final = ("raw-v1", "pairs-v1", *(name for name in EXPERT_INPUTS if name != "none"))
+_FOUR_KINDS: Final = "four-kinds-v1"  # of its outputs: `ValueNet.four_kinds`
+_KNOWN_FEATURES: Final = (
+    "raw-v1",
+    "pairs-v1",
+    *(name for name in EXPERT_INPUTS if name != "none"),
+    _FOUR_KINDS,
+)
 
 
 def default_net_path(game: Game = "short") -> Path:
@@ -67,6 +74,11 @@ def load_sorter(game: Game = "short") -> ValueNet | None:
         return None
     path = Path(str(files("checkpoints").joinpath(_SORTER_NAME)))
     return load_net(path) if path.is_file() else None
+
+
+def sorter_for(net: ValueNet) -> ValueNet | None:
+    """The small net that ships with nardi, if it sorts the plays of this net; None if none does."""
+    return None if net.four_kinds else load_sorter(net.game)
 
 
 def net_path(path: Path) -> Path:
@@ -93,7 +105,8 @@ def save_net(path: Path, net: ValueNet, *, half: bool = False) -> None:
         "variant": net.facts.get("variant", net.game),
         "features": ["raw-v1"]
         + (["pairs-v1"] if net.config.contact.pairs or net.config.race.pairs else [])
-        + sorted({net.config.contact.experts, net.config.race.experts} - {"none"}),
+        + sorted({net.config.contact.experts, net.config.race.experts} - {"none"})
+        + ([_FOUR_KINDS] if net.four_kinds else []),
         "net": net.config.as_dict(),
     }
     arrays = {
@@ -204,4 +217,11 @@ def load_net(path: Path, game: Game | None = "short") -> ValueNet:
             if faults:
                 raise CheckpointError(f"net '{path}', {part}: {'; '.join(faults)}")
             parts[part] = NetArrays(**arrays)
-    return ValueNet(config, parts["contact"], parts["race"], facts, facts["variant"])
+    return ValueNet(
+        config,
+        parts["contact"],
+        parts["race"],
+        facts,
+        facts["variant"],
+        _FOUR_KINDS in facts["features"],
+    )

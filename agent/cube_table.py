@@ -15,9 +15,9 @@ from agent.kernels.cube import CENTRED, ROW, TURNABLE, CubeTable
 from agent.met import MatchEquityTable, default_met
 from agent.situation import Situation
 from engine.errors import ConfigError
-from engine.scoring import KINDS, counted_factor, cube_in_use, next_stake
+from engine.scoring import KINDS, counted_factor, cube_in_use, has_four_kinds, next_stake
 
-__all__ = ["check_kinds", "cube_table", "may_double", "state_payoffs"]
+__all__ = ["check_kinds", "counts_single", "cube_table", "may_double", "state_payoffs"]
 
 FloatArray = NDArray[np.float64]
 State = tuple[int, int]  # level, owner
@@ -31,13 +31,22 @@ _TAIL: Final = {"geometric": 7, "arithmetic": 15}
 
 
 def check_kinds(situation: Situation) -> None:
-    """Raises ConfigError if five probabilities cannot express the kinds of win of the rules."""
-    if len(KINDS[situation.rules.scoring]) > 3 and _factors(situation, offered=True)[-1] > 1:
+    """Raises ConfigError if five outputs of a net cannot tell what the kinds of win are worth.
+
+    Of four kinds they tell the points (`agent.net`), but not how often each comes, on which chances
+    to win a match depend.
+    """
+    if has_four_kinds(situation.rules) and situation.is_match and not counts_single(situation):
         raise ConfigError(
-            f"scoring={situation.rules.scoring} has four kinds of win, which the five probabilities"
-            " of a net cannot tell apart; accepted:"
+            f"scoring={situation.rules.scoring} has four kinds of win, which the five outputs of a"
+            " net do not tell apart as a match needs it; accepted: money play, or"
             f" {', '.join(name for name, kinds in KINDS.items() if len(kinds) <= 3)}"
         )
+
+
+def counts_single(situation: Situation) -> bool:
+    """Whether every win counts single, whatever its kind and whether somebody has doubled."""
+    return _factors(situation, offered=True)[-1] == 1
 
 
 def may_double(situation: Situation) -> bool:
@@ -117,8 +126,7 @@ def _factors(situation: Situation, *, offered: bool) -> tuple[int, int, int]:
     """What a single win, a gammon and a backgammon count."""
     kinds = len(KINDS[situation.rules.scoring])
     single, gammon, backgammon = (
-        counted_factor(min(factor, kinds), situation.rules, cube_offered=offered)
-        for factor in (1, 2, 3)
+        counted_factor(factor, situation.rules, cube_offered=offered) for factor in (1, 2, kinds)
     )
     return single, gammon, backgammon
 

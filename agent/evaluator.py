@@ -31,16 +31,19 @@ __all__ = ["Evaluator", "cubeless_equity", "load_evaluator", "swap_sides"]
 FloatArray = NDArray[np.float32]
 
 
-def cubeless_equity(probs: ArrayLike) -> FloatArray:
+def cubeless_equity(probs: ArrayLike, third: float = 1) -> FloatArray:
     """Cubeless money equity of each row, for the side the row belongs to.
 
-    probs: `(..., 5)`, cumulative, order win, win gammon, win bg, lose gammon, lose bg. Returns
-    `(...)` float32 in points per game, within [-3, 3]. Raises ValueError if the last axis is not 5.
+    probs: `(..., 5)`, cumulative, order win, win gammon, win bg, lose gammon, lose bg; third: what
+    win bg counts above a gammon. Returns `(...)` float32 in points per game, within [-3, 3] where
+    it is 1. Raises ValueError if the last axis is not 5.
     """
     p = np.asarray(probs, dtype=np.float32)
     if p.shape[-1:] != (5,):
         raise ValueError(f"probabilities have 5 columns, these have shape {p.shape}")
-    return np.asarray(2 * p[..., 0] - 1 + p[..., 1] + p[..., 2] - p[..., 3] - p[..., 4])
+    weight = np.float32(third)
+    wins = 2 * p[..., 0] - 1 + p[..., 1] + weight * p[..., 2]
+    return np.asarray(wins - p[..., 3] - weight * p[..., 4])
 
 
 def swap_sides(probs: ArrayLike) -> FloatArray:
@@ -56,17 +59,19 @@ class Evaluator:
         self, net: ValueNet, name: str = "net", tables: BearoffArrays | None = None
     ) -> None:
         """tables: of exact endings, which go before the net where they know a board; a net of
-        long nardi does without."""
-        if net.is_long:
+        long nardi, or of four kinds of win, does without."""
+        if net.scheme != 0:
             tables = None
         self.net = net
         self.name = name
         self.n_evaluated = 0
         """Positions it has evaluated so far."""
         self.tables = tables
-        self._work = new_work(net.contact, net.race, MAX_PLAYS, tables, is_long=net.is_long)
+        self._work = new_work(net.contact, net.race, MAX_PLAYS, tables, scheme=net.scheme)
         self._scratch = new_play_scratch()
-        self._weights = money_weights.py_func()  # compiling it takes a tenth of a second each time
+        self._third = 2 if net.four_kinds else 1
+        # Compiling it takes a tenth of a second each time.
+        self._weights = money_weights.py_func(self._third)
         self._without_tables: Evaluator | None = None
 
     def for_rules(self, rules: Rules) -> "Evaluator":
@@ -182,7 +187,7 @@ class Evaluator:
             play_switches(rules),
             self._weights,
         )
-        equity = -cubeless_equity(probs)
+        equity = -cubeless_equity(probs, self._third)
         self.n_evaluated += len(rows)
         order = np.lexsort((-borne_off(rows), -equity))
         return rows[order], swap_sides(probs[order]), equity[order], codes[order[codes != 0]]

@@ -3,7 +3,9 @@
 A value net is two nets of the same kind, one for contact and one for races. Each has a sparse first
 layer (rows of `raw-v1`, and of `pairs-v1` where its config says so), ReLU, one hidden layer of ReLU
 that also takes the expert inputs, and five sigmoids: the cumulative probabilities of win, win
-gammon, win backgammon, lose gammon and lose backgammon of the side on roll.
+gammon, win backgammon, lose gammon and lose backgammon of the side on roll. Where wins have four
+kinds the third and the fifth are the mean of 1 for a backgammon and 1/2 for a home gammon: half the
+points that they are worth above a gammon. So five outputs give the equity of every scoring scheme.
 """
 
 import dataclasses
@@ -159,6 +161,14 @@ class ValueNet:
     """What is known of its origin and strength; kept in its file."""
     game: Game = "short"
     """The game that it is for."""
+    four_kinds: bool = False
+    """Whether it learned what wins count by `mars_homemars_koks_1234`, and its third and fifth
+    outputs are shares as told above."""
+
+    @property
+    def scheme(self) -> int:
+        """What its outputs tell, as kernels ask: `agent.kernels.boards`."""
+        return int(self.is_long) + 2 * int(self.four_kinds)
 
     @property
     def is_long(self) -> bool:
@@ -215,11 +225,16 @@ def _new_arrays(config: NetConfig, generator: np.random.Generator) -> NetArrays:
 
 
 def new_value_net(
-    config: ValueNetConfig, generator: np.random.Generator, game: Game = "short"
+    config: ValueNetConfig,
+    generator: np.random.Generator,
+    game: Game = "short",
+    *,
+    four_kinds: bool = False,
 ) -> ValueNet:
     """A value net with random weights for a game; pair rows start at zero."""
     contact = _new_arrays(config.contact, generator)
-    return ValueNet(config, contact, _new_arrays(config.race, generator), game=game)
+    race = _new_arrays(config.race, generator)
+    return ValueNet(config, contact, race, game=game, four_kinds=four_kinds)
 
 
 def check_arrays(config: NetConfig, arrays: dict[str, NDArray[np.float32]]) -> list[str]:

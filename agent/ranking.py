@@ -8,25 +8,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agent.evaluator import Evaluator, FloatArray, cubeless_equity, swap_sides
+from agent.net import ValueNet
 from engine.board import Board, borne_off
 from engine.errors import ConfigError
 from engine.moves import Steps, legal_plays
-from engine.rules import INTERNATIONAL, LONG_NARDI, Rules
+from engine.rules import INTERNATIONAL, Rules
+from engine.scoring import KINDS, has_four_kinds
 from engine.variant import variant_of
 
 __all__ = [
     "RankedPlay",
-    "check_scoring",
+    "check_kinds_told",
     "plays_alike",
     "plays_like_international",
     "plays_like_usual",
     "rank_plays",
     "scored",
     "scoring_weights",
+    "why_kinds_not_told",
 ]
 
 _PLAY_SWITCHES: Final = ("game", "hit_and_hide", "hit_then_bear_off", "scoring")
-_SCORINGS: Final = ("oin_mars_koks_123", "oin_mars_12")
+_THIRD_COUNTS: Final = {"oin_mars_12": 0, "oin_mars_koks_123": 1, "mars_homemars_koks_1234": 2}
+"""Points that the third output counts above a gammon, see `agent.net`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,22 +52,32 @@ class RankedPlay:
     where the cube was not looked at. The cubeless `equity` is in the same unit then."""
 
 
-def check_scoring(rules: Rules) -> None:
-    """Raises ConfigError if five probabilities cannot express the kinds of win of the rules."""
-    if rules.scoring not in _SCORINGS:
-        raise ConfigError(
-            f"scoring={rules.scoring} has four kinds of win, which the five probabilities of a net"
-            f" cannot tell apart; accepted: {', '.join(_SCORINGS)}"
+def why_kinds_not_told(net: ValueNet, rules: Rules, name: str = "net") -> str | None:
+    """Why a net cannot tell what wins count by the scoring of the rules; None if it can."""
+    if net.four_kinds == has_four_kinds(rules):
+        return None
+    if net.four_kinds:
+        (own,) = (scoring for scoring, kinds in KINDS.items() if len(kinds) > 3)
+        return (
+            f"net '{name}' has learned the four kinds of win of scoring={own} and tells no others,"
+            f" but scoring={rules.scoring} is asked for; accepted: --rules scoring={own}"
         )
+    return (
+        f"scoring={rules.scoring} has four kinds of win, which net '{name}' has not learned;"
+        " accepted: a net trained by it (nardi train --rules), or"
+        f" {', '.join(scoring for scoring, kinds in KINDS.items() if len(kinds) <= 3)}"
+    )
+
+
+def check_kinds_told(net: ValueNet, rules: Rules, name: str = "net") -> None:
+    """Raises ConfigError if a net cannot tell what wins count by the scoring of the rules."""
+    if reason := why_kinds_not_told(net, rules, name):
+        raise ConfigError(reason)
 
 
 def scoring_weights(rules: Rules) -> NDArray[np.float32]:
-    """Weights `(2, 6)` of `agent.kernels.value` in cubeless play under the scoring of the rules.
-
-    Raises ConfigError as `check_scoring` does.
-    """
-    check_scoring(rules)
-    third = 0 if rules.scoring == "oin_mars_12" else 1
+    """Weights `(2, 6)` of `agent.kernels.value` in cubeless play under the scoring of the rules."""
+    third = _THIRD_COUNTS[rules.scoring]
     return np.array([[2, 1, third, -1, -third, -1]] * 2, dtype=np.float32)
 
 
@@ -81,22 +95,22 @@ def plays_like_international(rules: Rules) -> bool:
 def plays_like_usual(rules: Rules) -> bool:
     """Whether plays are worth what they usually are in their game, so that kernels choose them."""
     if rules.game == "long":
-        return rules.scoring == LONG_NARDI.scoring
+        return True
+    if has_four_kinds(rules):  # which the net has learned, and is asked for
+        rules = rules.replace(scoring=INTERNATIONAL.scoring)
     return plays_like_international(rules)
 
 
 def scored(probs: ArrayLike, rules: Rules) -> tuple[FloatArray, FloatArray]:
     """Probabilities `(..., 5)` under the scoring of the rules, and their cubeless equity `(...)`.
 
-    probs: as the net gives them, by the kinds of win 1, 2, 3. Where there is no third kind a
-    backgammon counts as a gammon and its own probability is 0. Raises ConfigError as
-    `check_scoring` does.
+    probs: as a net for this scoring gives them. Where there is no third kind a backgammon counts as
+    a gammon and its own probability is 0.
     """
-    check_scoring(rules)
     p = np.array(probs, dtype=np.float32)
     if rules.scoring == "oin_mars_12":
         p[..., [2, 4]] = 0
-    return p, cubeless_equity(p)
+    return p, cubeless_equity(p, _THIRD_COUNTS[rules.scoring])
 
 
 def rank_plays(
@@ -107,9 +121,9 @@ def rank_plays(
     Of equal ones first the one with more checkers off, then in the order of `legal_plays`.
 
     board: `(26,)` integers seen by the mover. Raises PositionError for a board or roll that cannot
-    occur and for a finished game, ConfigError as `check_scoring` does.
+    occur and for a finished game, ConfigError as `check_kinds_told` does.
     """
-    check_scoring(rules)
+    check_kinds_told(evaluator.net, rules, evaluator.name)
     afterstates, plays = legal_plays(board, roll, rules)
     order: Sequence[int]
     probs: FloatArray

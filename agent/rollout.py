@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from agent.cube_judge import exact_equities_hold
 from agent.cube_states import NO_CUBE
-from agent.cube_table import cube_table, may_double
+from agent.cube_table import counts_single, cube_table, may_double
 from agent.kernels.cube import TURNABLE
 from agent.kernels.replies import Nets
 from agent.kernels.rollout import ENDS, Plan, new_scratch_of_trials, play_trials
@@ -25,7 +25,7 @@ from agent.kernels.tree import MAX_DEPTH, new_room
 from agent.met import MatchEquityTable
 from agent.move_filter import NORMAL, MoveFilter
 from agent.net import ValueNet
-from agent.ranking import check_scoring
+from agent.ranking import check_kinds_told
 from agent.search import SORTED_KEPT, SORTED_WINDOW
 from agent.situation import Situation
 from engine.bearoff.arrays import BearoffArrays
@@ -74,10 +74,6 @@ def why_no_rollout(rules: Rules) -> str | None:
             f"end_rule={rules.end_rule}: who has a last throw depends on who began the game, which"
             " no position tells; accepted: end_rule=no_draw"
         )
-    try:
-        check_scoring(rules)
-    except ConfigError as error:
-        return str(error)
     return None
 
 
@@ -221,10 +217,13 @@ class Roller:
         None = no cube, money. tables: of endings, which go before the net, and whose exact values
         end trials; None = without.
         sorter: a small net by which the plays of a roll are sorted before the net looks at the
-        first of them. Raises ConfigError for rules that `why_no_rollout` refuses.
+        first of them. Raises ConfigError for rules that `why_no_rollout` refuses, and as
+        `check_kinds_told` does.
         """
         if reason := why_no_rollout(rules):
             raise ConfigError(reason)
+        if situation is None or not counts_single(situation):
+            check_kinds_told(net, rules)
         self.settings = settings
         self.rules = rules
         self.situation = situation
@@ -250,7 +249,7 @@ class Roller:
                     self._tables,
                     cache_bytes,
                     5,
-                    is_long=net.is_long,
+                    scheme=net.scheme,
                 ),
                 new_scratch_of_trials(self.table),
             )

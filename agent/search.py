@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from agent.candidates import Candidates, find_candidates
 from agent.cube_judge import exact_equities_hold
 from agent.cube_states import NO_CUBE, choice_weights, doubling_values, equities, static_states
+from agent.cube_table import counts_single
 from agent.cube_values import table_of
 from agent.evaluator import Evaluator, FloatArray, swap_sides
 from agent.kernels.cube import CubeTable
@@ -32,7 +33,12 @@ from agent.kernels.tree import MAX_DEPTH, means_of_rolls, new_room, roll_values
 from agent.met import MatchEquityTable
 from agent.move_filter import NORMAL, MoveFilter
 from agent.net import ValueNet
-from agent.ranking import RankedPlay, plays_like_usual, scoring_weights
+from agent.ranking import (
+    RankedPlay,
+    check_kinds_told,
+    plays_like_usual,
+    scoring_weights,
+)
 from agent.situation import Situation
 from engine.bearoff.arrays import BearoffArrays
 from engine.board import NUM_CHECKERS, Board, IntArray, borne_off, opp_borne_off
@@ -154,7 +160,7 @@ class Searcher:
                 tables,
                 self._cache_bytes,
                 width,
-                is_long=net.is_long,
+                scheme=net.scheme,
             )
             for _ in range(self.threads)
         ]
@@ -172,7 +178,7 @@ class Searcher:
         """`(B, 5)` float32 for `(B, 26)` boards, each for its owner, who is on roll.
 
         Plays in the tree are legal and chosen by these rules; a kind of win that they do not know
-        keeps its probability. Raises as `Evaluator.probabilities`, `check_scoring` and `check_ply`
+        keeps its probability. Raises as `Evaluator.probabilities`, `check_kinds_told`, `check_ply`
         do.
         """
         b = check_boards(boards, rules)
@@ -265,7 +271,7 @@ class Searcher:
         to_choose: a play that alone passes the filter needs no further look.
         Of equal plays the one of higher cubeless equity is first, then the one with more checkers
         off, then in the order of `legal_plays`. Raises PositionError for a board or roll that
-        cannot occur and for a finished game, ConfigError as `check_scoring` and `check_ply` do.
+        cannot occur and for a finished game, ConfigError as `check_kinds_told`, `check_ply` do.
         """
         rules = rules if situation is None else situation.rules
         check_ply(ply)
@@ -377,6 +383,8 @@ class Searcher:
         net, small = self.evaluator.net, self._small
         table = NO_CUBE
         exact = False
+        if situation is None or not counts_single(situation):
+            check_kinds_told(net, rules, self.evaluator.name)
         if situation is None:
             weights = scoring_weights(rules)
         else:

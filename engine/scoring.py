@@ -23,6 +23,7 @@ __all__ = [
     "can_lose_gammon",
     "counted_factor",
     "cube_in_use",
+    "has_four_kinds",
     "next_stake",
     "outcome_mask",
     "result",
@@ -82,6 +83,11 @@ KINDS: Final[dict[str, tuple[WinKind, ...]]] = {
     "mars_homemars_koks_1234": (_OIN, _MARS_OF_FOUR, _HOME_MARS, _KOKS_OF_FOUR),
 }
 """The kinds of win of each scoring scheme in the order of their factors 1, 2, ..."""
+
+
+def has_four_kinds(rules: Rules) -> bool:
+    """Whether wins have four kinds, which nets tell otherwise than three or two."""
+    return len(KINDS[rules.scoring]) > 3
 
 
 @dataclass(frozen=True)

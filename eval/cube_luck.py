@@ -22,6 +22,7 @@ from agent.kernels.cube import new_cube_work
 from agent.kernels.value import new_work
 from agent.net import ValueNet
 from agent.pubeval import pubeval_table
+from agent.ranking import check_kinds_told
 from agent.situation import Situation
 from engine.board import Board
 from engine.errors import ConfigError
@@ -51,10 +52,12 @@ class CubeLuckMeter:
     ) -> None:
         """n_likely: plays of each roll that the net looks at, see `eval.luck.N_LIKELY`.
 
-        Raises ConfigError for rules that `eval.luck.why_no_luck` refuses.
+        Raises ConfigError for rules that `eval.luck.why_no_luck` refuses, and as `check_kinds_told`
+        and `agent.cube_table.check_kinds` do.
         """
-        if reason := why_no_luck(rules, cube=True):
+        if reason := why_no_luck(rules, cube=True, brought=False):
             raise ConfigError(reason)
+        check_kinds_told(net, rules, name)
         self.name = name
         """The text that names the net: "net" or "net:FILE"."""
         self.net = net
@@ -62,7 +65,7 @@ class CubeLuckMeter:
         self._bans = bans(rules)
         self._tables = np.stack([pubeval_table(race=False), pubeval_table(race=True)])
         self._n_likely = n_likely
-        self._work = new_work(net.contact, net.race, MAX_PLAYS)
+        self._work = new_work(net.contact, net.race, MAX_PLAYS, scheme=net.scheme)
         self._scratch = new_scratch()
         self._opening_means: dict[Situation, float] = {}
 

@@ -22,11 +22,12 @@ from agent.kernels.replies import new_play_scratch
 from agent.kernels.value import new_work
 from agent.net import ValueNet
 from agent.pubeval import pubeval_table
-from agent.ranking import check_scoring
+from agent.ranking import check_kinds_told, scoring_weights
 from engine.board import Board
 from engine.errors import ConfigError
 from engine.play_codes import MAX_PLAYS
 from engine.rules import INTERNATIONAL, Rules
+from engine.scoring import has_four_kinds
 from engine.variant import SHORT, play_switches, variant_of
 from eval.kernels.luck import lucks_of_rolls
 from eval.lockstep import Turns
@@ -43,17 +44,19 @@ pubeval's, puts first. Any number is unbiased. Net against net, 150 single games
 7 ms."""
 
 
-def why_no_luck(rules: Rules, *, cube: bool = False) -> str | None:
+def why_no_luck(rules: Rules, *, cube: bool = False, brought: bool = True) -> str | None:
     """Why the luck of games by these rules cannot be told, in words; None if it can.
 
-    cube: whether they are played with the cube, or in matches.
+    cube: whether they are played with the cube, or in matches; brought: by the net that nardi
+    brings, which does not know all rules.
     """
+    if brought and has_four_kinds(rules):
+        return (
+            f"scoring={rules.scoring} has four kinds of win, which the net that nardi brings has"
+            " not learned; --luck-net names one that has"
+        )
     if cube and variant_of(rules) is not SHORT:
         return f"luck can be told of matches of short nardi only, not of game={rules.game}"
-    try:
-        check_scoring(rules)
-    except ConfigError as error:
-        return str(error)
     return None
 
 
@@ -70,23 +73,24 @@ class LuckMeter:
     ) -> None:
         """n_likely: plays of each roll that the net looks at, 1 or more, see `N_LIKELY`.
 
-        Raises ConfigError for rules that `why_no_luck` refuses.
+        Raises ConfigError for rules that `why_no_luck` refuses, and as `check_kinds_told` does.
         """
-        if reason := why_no_luck(rules):
+        if reason := why_no_luck(rules, brought=False):
             raise ConfigError(reason)
         if net.game != rules.game:
             raise ConfigError(
                 f"net '{name}' is for {net.game} nardi and cannot tell the luck of"
                 f" game={rules.game}"
             )
+        check_kinds_told(net, rules, name)
         self.name = name
         """The text that names the net: "net" or "net:FILE"."""
         self.net = net
-        self._bg_weight = 0.0 if rules.scoring == "oin_mars_12" else 1.0
+        self._bg_weight = float(scoring_weights(rules)[0, 2])
         self._switches = play_switches(rules)
         self._tables = np.stack([pubeval_table(race=False), pubeval_table(race=True)])
         self._n_likely = n_likely
-        self._work = new_work(net.contact, net.race, MAX_PLAYS, is_long=net.is_long)
+        self._work = new_work(net.contact, net.race, MAX_PLAYS, scheme=net.scheme)
         self._scratch = new_play_scratch()
 
     def fingerprint(self) -> str:

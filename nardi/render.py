@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from engine.board import BAR, borne_off, pip_count
 from engine.notation import Position, notations_of
-from engine.scoring import KINDS
+from engine.scoring import KINDS, has_four_kinds
 from engine.variant import variant_of
 from nardi.documents import identifiers
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agent.situation import Situation
 
 __all__ = [
+    "FOUR_KINDS_NOTE",
     "board_text",
     "equity_lines",
     "plays_table",
@@ -184,15 +185,21 @@ def probs_table(probs: Mapping[str, float]) -> str:
     return "\n".join(lines)
 
 
+FOUR_KINDS_NOTE: Final = "a home gammon counts half in the columns of backgammons"
+"""What figures of a net of four kinds of win mean, see `agent.net`."""
+
+
 def equity_lines(situation: "Situation", met: str | None) -> list[str]:
     """What an equity means: whose it is, in what unit, what wins count."""
     if met is None:
         factors = ", ".join(str(n + 1) for n in range(len(KINDS[situation.rules.scoring])))
+        told = [FOUR_KINDS_NOTE] if has_four_kinds(situation.rules) else []
         if not variant_of(situation.rules).has_cube:
-            return [f"equity = {MOVER}'s points per game; wins count {factors}"]
+            return [f"equity = {MOVER}'s points per game; wins count {factors}", *told]
         return [
             f"equity = {MOVER}'s points per game and present stake, with the cube and without;",
             f"wins count {factors}",
+            *told,
         ]
     return [
         f"equity: +1 is to win a single game at this stake, -1 to lose it, {MOVER}'s, with",

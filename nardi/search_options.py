@@ -127,11 +127,12 @@ def searcher_of(args: argparse.Namespace, game: "Game" = "short") -> "Searcher":
 
     Raises CheckpointError, also for a net of the other game.
     """
-    from agent.checkpoint import load_sorter
+    from agent.checkpoint import sorter_for
     from agent.evaluator import load_evaluator
     from agent.search import Searcher
     from nardi.cpus import num_cpus
     from nardi.exact_endings import prepare_tables
 
     prepare_tables()
-    return Searcher(load_evaluator(args.net, game), load_sorter(game), threads=num_cpus())
+    evaluator = load_evaluator(args.net, game)
+    return Searcher(evaluator, sorter_for(evaluator.net), threads=num_cpus())

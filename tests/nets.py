@@ -58,10 +58,12 @@ def random_net(
     generator: np.random.Generator,
     facts: dict[str, Any] | None = None,
     game: Game = "short",
+    *,
+    four_kinds: bool = False,
 ) -> ValueNet:
     """A net without a zero in it: no part of it can be left out and go unnoticed."""
     fresh = new_value_net(config, generator)
-    net = ValueNet(config, fresh.contact, fresh.race, facts or {}, game)
+    net = ValueNet(config, fresh.contact, fresh.race, facts or {}, game, four_kinds)
     for array in all_arrays(net).values():
         array += generator.normal(0, 0.1, array.shape).astype(np.float32)
     return net

@@ -196,7 +196,7 @@ def test_a_net_plays_by_house_rules(rules: Rules, rng: np.random.Generator) -> N
         assert after.tolist() == rows[int(np.argmin(opp_equities))].tolist()
 
 
-def test_a_net_cannot_tell_four_kinds_of_win_apart() -> None:
+def test_a_net_of_three_kinds_of_win_does_not_know_four() -> None:
     with pytest.raises(ConfigError, match="mars_homemars_koks_1234"):
         net_bot(INTERNATIONAL.replace(scoring="mars_homemars_koks_1234"))
 

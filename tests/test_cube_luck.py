@@ -108,7 +108,7 @@ def test_finished_games_count_with_the_stake(weak_net: ValueNet) -> None:
         assert np.abs(meter.lucks(boards, ROLLS, [situation] * 21, n)).max() < 1e-9
 
 
-def test_three_more_kinds_of_win_have_no_luck() -> None:
+def test_a_net_of_three_kinds_of_win_does_not_know_the_luck_of_four() -> None:
     with pytest.raises(ConfigError, match="four kinds"):
         CubeLuckMeter(
             load_net(default_net_path()), Rules(scoring="mars_homemars_koks_1234", cube=True)

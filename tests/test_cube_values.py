@@ -198,8 +198,11 @@ def test_scoring_and_stakes() -> None:
     single = money(mars_with_cube=False)
     assert cubeless_equity_at(probs, single) == pytest.approx(2 * 0.6 - 1)
     four = money(scoring="mars_homemars_koks_1234")
-    with pytest.raises(ConfigError, match=r"four kinds of win.*oin_mars_koks_123, oin_mars_12"):
-        cubeful_equity(probs, four)
+    # To a net of four kinds 0.05 backgammons and 0.1 home gammons are 0.1, each two points.
+    assert cubeless_equity_at(probs, four) == pytest.approx(2 * 0.6 - 1 + 0.3 + 2 * 0.1 - 0.1 - 0.1)
+    match = Situation(rules=Rules(scoring=four.rules.scoring, match_to=5), mover_away=3, opp_away=5)
+    with pytest.raises(ConfigError, match=r"as a match needs it; accepted: money play, or oin_"):
+        cubeful_equity(probs, match)
     allowed = money(scoring="mars_homemars_koks_1234", mars_with_cube=False)
     assert cubeful_equity(probs, allowed) == cubeful_equity(probs, single)
 

@@ -155,7 +155,7 @@ def test_finished_games_count_exactly(weak_net: ValueNet) -> None:
     assert wins.min() > 0
 
 
-def test_rules_that_five_probabilities_cannot_tell(weak_net: ValueNet) -> None:
+def test_rules_that_the_net_does_not_know(weak_net: ValueNet) -> None:
     assert why_no_luck(CAUCASIAN) is None
     reason = why_no_luck(FOUR_KINDS)
     assert reason is not None

@@ -161,7 +161,7 @@ def test_many_from_stdin(net: str, capsys: Capture, monkeypatch: pytest.MonkeyPa
         (("start", "--ply", "9"), "ply '9'"),
         (("start", "--until-width", "0"), "width '0.0'"),
         (("start", "--rules", "end_rule=last_chance_draw"), "last throw"),
-        (("start", "--rules", "scoring=mars_homemars_koks_1234"), "four kinds"),
+        (("start", "--rules", "scoring=mars_homemars_koks_1234"), "four kinds of win"),
         (("XGID=-B------------------------:0:0:1:00:0:0:0:0:10",), "over"),
         ((f"{START}:0:0:1:D:0:0:0:0:10",), "waiting for its answer"),
     ],

@@ -117,7 +117,6 @@ def test_text_of_presets_is_read_again() -> None:
         ("stage=[]", "there is no stage"),
         ("rules=checkers", "unknown rules 'checkers'; accepted: international, caucasian, arena"),
         ("rules=end_rule=last_chance_draw", "games with end_rule=last_chance_draw are not learned"),
-        ("rules=scoring=mars_homemars_koks_1234", "has four kinds of win, which the five"),
         ("learn.batch=0", "learn: batch is '0'; a whole number from 1 up fits"),
         ("learn.batch=true", "batch is 'True'; a whole number"),
         ("learn.batch=many", "batch is 'many'; a whole number"),

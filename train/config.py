@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agent.net import NetConfig, ValueNetConfig
-from agent.ranking import check_scoring
 from engine.errors import ConfigError
 from engine.rules import Rules, parse_rules
 
@@ -295,7 +294,6 @@ class TrainConfig:
                 "first_net needs a stage with fresh weights of the shape of net after it"
             )
         rules = parse_rules(self.rules)
-        check_scoring(rules)
         if rules.end_rule != "no_draw":
             raise ConfigError(
                 f"rules '{self.rules}': games with end_rule={rules.end_rule} are not learned;"

@@ -52,6 +52,8 @@ class Learner:
         self.config = config
         self.net_config = net.config
         self.game = net.game
+        self.four_kinds = net.four_kinds
+        self.scheme = net.scheme
         self.device = torch.device(device)
         self.steps = dict.fromkeys(_PARTS, 0)
         self.twins: dict[str, TwinNet] = {}
@@ -112,7 +114,7 @@ class Learner:
     ) -> float:
         twin, optimizer = self.twins[part], self.optimizers[part]
         batch = encode_batch(
-            boards, rows, twin.config, contact=part == "contact", is_long=self.game == "long"
+            boards, rows, twin.config, contact=part == "contact", scheme=self.scheme
         )
         logits = twin(batch)
         wanted = torch.from_numpy(targets[rows]).to(self.device)
@@ -161,7 +163,14 @@ class Learner:
             names = list(array_shapes(self.twins[part].config))
             arrays = [p.cpu().numpy().copy() for p in self.averages[part]]
             parts[part] = NetArrays(**dict(zip(names, arrays, strict=True)))
-        return ValueNet(self.net_config, parts["contact"], parts["race"], facts or {}, self.game)
+        return ValueNet(
+            self.net_config,
+            parts["contact"],
+            parts["race"],
+            facts or {},
+            self.game,
+            self.four_kinds,
+        )
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that learning goes on from, as named arrays."""

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from agent.checkpoint import load_sorter
 from agent.net import ValueNet, ValueNetConfig, new_value_net
 from engine.errors import ConfigError
+from engine.scoring import has_four_kinds
 from train.config import StageConfig, TrainConfig
 from train.learner import Learner
 from train.progress import Learned, Played, Positions, Progress, RunState
@@ -416,17 +417,19 @@ class Trainer:
     def _new_net(self, shape: ValueNetConfig, *key: int) -> ValueNet:
         sequence = np.random.SeedSequence(self.config.seed, spawn_key=key)
         generator = np.random.Generator(np.random.PCG64(sequence))
-        return new_value_net(shape, generator, self.config.play_rules.game)
+        rules = self.config.play_rules
+        return new_value_net(shape, generator, rules.game, four_kinds=has_four_kinds(rules))
 
     def _ready_sorter(self, shape: ValueNetConfig) -> ValueNet:
         """The small net that comes with nardi. Raises ConfigError if it does not fit."""
-        net = load_sorter(self.config.play_rules.game)
+        rules = self.config.play_rules
+        net = load_sorter(rules.game)
         if net is None or net.config != shape:
             raise ConfigError(
                 "selfplay.sorter_ready: the small net that comes with nardi is of short nardi and"
                 " has 32 units (selfplay.sorter_width=32); otherwise false fits"
             )
-        return net
+        return dataclasses.replace(net, four_kinds=has_four_kinds(rules))
 
     def _sorter_net(self) -> ValueNet | None:
         return None if self.sorter is None else self.sorter.averaged()

@@ -39,11 +39,12 @@ def encode_batch(
     config: NetConfig,
     *,
     contact: bool,
-    is_long: bool = False,
+    scheme: int = 0,
 ) -> Batch:
     """Encode boards[order] for a net; boards `(N, 26)` int8 seen by the side on roll.
 
-    contact: whether it is the net for contact; is_long: whether the boards are of long nardi.
+    contact: whether it is the net for contact; scheme: what the outputs tell, see
+    `agent.kernels.boards`.
     """
     n = len(order)
     points = np.empty((n, MAX_POINT_ROWS), dtype=np.int32)
@@ -59,7 +60,7 @@ def encode_batch(
         contact,
         config.pairs,
         config.num_tails,
-        int(is_long),
+        scheme,
         points,
         pairs,
         n_points,

@@ -15,7 +15,8 @@ from agent.kernels.value import NetArrays
 from agent.net import ValueNet, ValueNetConfig, array_shapes, check_arrays
 from engine.atomic_file import write_atomically
 from engine.errors import CheckpointError, ConfigError
-from engine.rules import Game
+from engine.rules import Rules
+from engine.scoring import has_four_kinds
 from train.config import TrainConfig
 from train.config_files import config_from_values
 from train.progress import Positions, RunState
@@ -163,12 +164,12 @@ def load_state(path: Path) -> Snapshot:
             previous=_previous(
                 record.config.net_after(state.fresh_stages),
                 _below(arrays, "previous/"),
-                record.config.play_rules.game,
+                record.config.play_rules,
             ),
             log_lengths=facts["log_lengths"],
             sorter=sorter or None,
             previous_sorter=_previous(
-                shape, _below(arrays, "previous_sorter/"), record.config.play_rules.game
+                shape, _below(arrays, "previous_sorter/"), record.config.play_rules
             )
             if sorter and shape is not None
             else None,
@@ -203,7 +204,7 @@ def _net_arrays(place: str, net: ValueNet) -> dict[str, NDArray[Any]]:
     }
 
 
-def _previous(config: ValueNetConfig, arrays: dict[str, NDArray[Any]], game: Game) -> ValueNet:
+def _previous(config: ValueNetConfig, arrays: dict[str, NDArray[Any]], rules: Rules) -> ValueNet:
     parts = {}
     for part in _PARTS:
         found = _below(arrays, f"{part}/")
@@ -211,4 +212,10 @@ def _previous(config: ValueNetConfig, arrays: dict[str, NDArray[Any]], game: Gam
         if faults := check_arrays(part_config, found):
             raise ValueError(f"{part}: {'; '.join(faults)}")
         parts[part] = NetArrays(**{name: found[name] for name in array_shapes(part_config)})
-    return ValueNet(config, parts["contact"], parts["race"], game=game)
+    return ValueNet(
+        config,
+        parts["contact"],
+        parts["race"],
+        game=rules.game,
+        four_kinds=has_four_kinds(rules),
+    )

@@ -17,6 +17,7 @@ from agent.checkpoint import save_net
 from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
 from engine.atomic_file import write_atomically
 from engine.errors import CheckpointError
+from engine.scoring import has_four_kinds
 from train.config import SelfPlayConfig, StageConfig, TrainConfig
 from train.config_files import config_text
 from train.folder import RunFolder
@@ -57,7 +58,10 @@ def first_net(config: TrainConfig) -> ValueNet:
     """The random weights that a run begins with, keyed by its seed."""
     sequence = np.random.SeedSequence(config.seed, spawn_key=(_SALT_NET,))
     generator = np.random.Generator(np.random.PCG64(sequence))
-    return new_value_net(config.net_after(0), generator, config.play_rules.game)
+    rules = config.play_rules
+    return new_value_net(
+        config.net_after(0), generator, rules.game, four_kinds=has_four_kinds(rules)
+    )
 
 
 def warm_up(*, luck_adjusted: bool = True) -> None:

@@ -106,7 +106,7 @@ def play_chunk(
     states = game_states(plan.seed, first_game, n_games)
     starts, are_openings, _ = _starts(plan, first_game, n_games)
     weights, switches = scoring_weights(plan.rules), play_switches(plan.rules)
-    work = new_work(net.contact, net.race, MAX_PLAYS, is_long=net.is_long)
+    work = new_work(net.contact, net.race, MAX_PLAYS, scheme=net.scheme)
     scratch = new_play_scratch()
     n_rows = n_games * _PLIES_EXPECTED + MAX_PLIES
     boards = np.empty((n_rows, 26), dtype=np.int8)
@@ -198,7 +198,7 @@ def play_exact(
         load_tables() if fits_rules(plan.rules) else None,
         _NO_CACHE_BYTES,
         5,
-        is_long=net.is_long,
+        scheme=net.scheme,
     )
     nets = Nets(
         contact=net.contact,

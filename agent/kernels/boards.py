@@ -2,6 +2,11 @@
 
 Boards stand in `(B, 28)` int64 arrays, seen by the side on roll: the 26 slots of `engine.board`,
 then the owner's and the opponent's borne-off checkers. is_long: 1 for boards of long nardi, else 0.
+
+scheme: what the five outputs of a net tell, 0 for those of short nardi (win, gammon, backgammon), 1
+of long nardi (win, gammon), and 2 and 3 for both where wins have four kinds. There the third and
+the fifth are a share: a backgammon counts 1 in them and a home gammon 1/2, so that with twice the
+weight they give the points that both are worth. `scheme & 1` is `is_long`.
 """
 
 import numpy as np
@@ -28,6 +33,7 @@ OWN_OFF = 26
 OPP_OFF = 27
 # Not bare numbers: each of those has a type of its own, for which callees would be compiled anew.
 FINISHED, CONTACT, RACE, KNOWN = (np.int64(kind) for kind in range(4))
+_SHORT_THREE, _LONG_TWO, _SHORT_FOUR = (np.int64(scheme) for scheme in range(3))
 
 
 @inlined_kernel
@@ -99,6 +105,30 @@ def _far_back(boards, i, own):
 
 
 @inlined_kernel
+def _far_back_of_long(boards, i, own):
+    """Whether a side of long nardi has a checker in its starting quarter."""
+    found = False
+    for point in range(19, 25):
+        if own:
+            found = found or boards[i, point] > 0
+        else:
+            found = found or boards[i, OPP_SLOTS[1, point]] < 0
+    return found
+
+
+@inlined_kernel
+def _all_home(boards, i, own, is_long):
+    """Whether all checkers that a side has left are on its points 1 to 6."""
+    found = boards[i, 25] > 0 if own else boards[i, 0] > 0
+    for point in range(7, 25):
+        if own:
+            found = found or boards[i, point] > 0
+        else:
+            found = found or boards[i, OPP_SLOTS[is_long, point]] < 0
+    return not found
+
+
+@inlined_kernel
 def board_kind(boards, i, is_long):
     """Phase of board i: 0 finished, 1 contact, 2 race."""
     if boards[i, OPP_OFF] == 15 or boards[i, OWN_OFF] == 15:
@@ -106,49 +136,71 @@ def board_kind(boards, i, is_long):
     return CONTACT if _in_contact(boards, i, is_long) else RACE
 
 
-@bare_kernel
-def finished_probs(boards, i, is_long, probs, row):
-    """Write the exact outcome of a finished board to probs[row], for the side on roll.
+@inlined_kernel
+def _share_of_gammon(boards, i, own, scheme):
+    """What the loss of a side that has borne off nothing counts in the third output."""
+    if scheme == _SHORT_THREE:
+        return np.float32(_far_back(boards, i, own))
+    if scheme == _LONG_TWO:
+        return np.float32(0)
+    if scheme == _SHORT_FOUR:
+        caught = boards[i, 25] > 0 if own else boards[i, 0] > 0
+    else:
+        caught = _far_back_of_long(boards, i, own)
+    if caught:
+        return np.float32(1)
+    return np.float32(0.5) if _all_home(boards, i, own, scheme & 1) else np.float32(0)
 
-    The nets of long nardi know two kinds of win.
-    """
+
+@bare_kernel
+def finished_probs(boards, i, scheme, probs, row):
+    """Write the exact outcome of a finished board to probs[row], for the side on roll."""
     won = boards[i, OWN_OFF] == 15
     gammon = boards[i, OPP_OFF if won else OWN_OFF] == 0
-    backgammon = gammon and not is_long and _far_back(boards, i, not won)
+    share = np.float32(0)
+    if gammon:
+        share = _share_of_gammon(boards, i, not won, scheme)
     probs[row, 0] = won
     probs[row, 1] = won and gammon
-    probs[row, 2] = won and backgammon
+    probs[row, 2] = share if won else np.float32(0)
     probs[row, 3] = not won and gammon
-    probs[row, 4] = not won and backgammon
+    probs[row, 4] = np.float32(0) if won else share
 
 
 @inlined_kernel
-def possible_outcomes(boards, i, contact, is_long, possible, row):
+def _most_share(boards, i, own, contact, scheme):
+    """Bound of the third output while a side may lose a gammon and the game goes on."""
+    if scheme == _SHORT_THREE:
+        return np.float32(contact or _far_back(boards, i, own))
+    if scheme == _LONG_TWO:
+        return np.float32(0)
+    caught = contact if scheme == _SHORT_FOUR else _far_back_of_long(boards, i, own)
+    return np.float32(1) if caught else np.float32(0.5)
+
+
+@inlined_kernel
+def possible_outcomes(boards, i, contact, scheme, possible, row):
     """Write 1 for each of the five outcomes that a running game still allows, 0 for the others."""
     gammon = boards[i, OPP_OFF] == 0
     opp_gammon = boards[i, OWN_OFF] == 0
     possible[row, 0] = 1
     possible[row, 1] = gammon
-    possible[row, 2] = gammon and not is_long and (contact or _far_back(boards, i, False))
+    possible[row, 2] = gammon and _most_share(boards, i, False, contact, scheme) > 0
     possible[row, 3] = opp_gammon
-    possible[row, 4] = opp_gammon and not is_long and (contact or _far_back(boards, i, True))
+    possible[row, 4] = opp_gammon and _most_share(boards, i, True, contact, scheme) > 0
 
 
 @inlined_kernel
-def mask_probs(boards, i, contact, is_long, probs, row):
+def mask_probs(boards, i, contact, scheme, probs, row):
     """Set what the rules exclude to exactly 0 and keep the probabilities cumulative."""
     if boards[i, OPP_OFF] > 0:
         probs[row, 1] = 0
-        probs[row, 2] = 0
-    elif is_long or (not contact and not _far_back(boards, i, False)):
-        probs[row, 2] = 0
     if boards[i, OWN_OFF] > 0:
         probs[row, 3] = 0
-        probs[row, 4] = 0
-    elif is_long or (not contact and not _far_back(boards, i, True)):
-        probs[row, 4] = 0
     win = probs[row, 0]
     probs[row, 1] = min(probs[row, 1], win)
-    probs[row, 2] = min(probs[row, 2], probs[row, 1])
     probs[row, 3] = min(probs[row, 3], 1 - win)
-    probs[row, 4] = min(probs[row, 4], probs[row, 3])
+    most = _most_share(boards, i, False, contact, scheme)
+    probs[row, 2] = min(probs[row, 2], most * probs[row, 1])
+    most = _most_share(boards, i, True, contact, scheme)
+    probs[row, 4] = min(probs[row, 4], most * probs[row, 3])

@@ -83,7 +83,7 @@ def choose_cubeful_plays(contact, race, boards, rolls, rows, table, cube_work, w
     values = np.empty((2, table.states))
     scratch = new_scratch()
     codes = scratch[1]
-    weights = money_weights()
+    weights = money_weights(1)
     for k in range(len(rows)):
         i = rows[k]
         for slot in range(26):

@@ -19,10 +19,11 @@ __all__ = ["finish"]
 
 
 @bare_kernel
-def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, is_long, x, active, hidden, logits):
+def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, scheme, x, active, hidden, logits):
     """Activation and dense layers of the boards of one kind among the first n, to logits.
 
-    x: their pre-activations, `width` of them; expert inputs are written behind them.
+    x: their pre-activations, `width` of them; expert inputs are written behind them. scheme: of
+    `agent.kernels.boards`.
     """
     n_inputs = w2.shape[1]
     n_second = w2.shape[2]
@@ -33,7 +34,7 @@ def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, is_long, x, active, h
             x[i, h] = max(x[i, h], np.float32(0))
         if n_inputs > width:
             contact_inputs(boards, i, x, i, width)
-        tail = num_tail(boards, i, b2.shape[0], is_long)
+        tail = num_tail(boards, i, b2.shape[0], scheme & 1)
         if w3.shape[1] == 0:
             for k in range(5):
                 logits[i, k] = b2[tail, k]
@@ -57,7 +58,7 @@ def finish(
     n,
     boards,
     kinds,
-    is_long,
+    scheme,
     x_contact,
     x_race,
     active,
@@ -79,7 +80,7 @@ def finish(
         CONTACT,
         n,
         width,
-        is_long,
+        scheme,
         x_contact,
         active,
         hidden,
@@ -97,7 +98,7 @@ def finish(
         RACE,
         n,
         width,
-        is_long,
+        scheme,
         x_race,
         active,
         hidden,
@@ -106,8 +107,8 @@ def finish(
     sigmoids(logits, 5 * n)
     for i in range(n):
         if kinds[i] == FINISHED:
-            finished_probs(boards, i, is_long, probs, first + i)
+            finished_probs(boards, i, scheme, probs, first + i)
         elif kinds[i] != KNOWN:
             for k in range(5):
                 probs[first + i, k] = logits[i, k]
-            mask_probs(boards, i, kinds[i] == CONTACT, is_long, probs, first + i)
+            mask_probs(boards, i, kinds[i] == CONTACT, scheme, probs, first + i)

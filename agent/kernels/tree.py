@@ -54,17 +54,17 @@ def new_room(
     cache_bytes: int,
     width: int,
     *,
-    is_long: bool = False,
+    scheme: int = 0,
 ) -> Room:
     """What one thread needs for these nets, values of up to `width` numbers, exact endings.
 
-    is_long: whether the nets are of long nardi.
+    scheme: what the nets' outputs tell, see `agent.kernels.boards`.
     """
     return Room(
         _new_tree(width),
         new_cache(cache_bytes, width),
-        new_work(contact, race, MAX_PLAYS, tables, is_long=is_long),
-        new_work(small_contact, small_race, MAX_PLAYS, tables, is_long=is_long),
+        new_work(contact, race, MAX_PLAYS, tables, scheme=scheme),
+        new_work(small_contact, small_race, MAX_PLAYS, tables, scheme=scheme),
     )
 
 

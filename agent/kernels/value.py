@@ -49,10 +49,10 @@ b3 (T, 5). A net without a second hidden layer has K = 5 and w3 (T, 0, 5)."""
 Work = namedtuple(
     "Work",
     "seen boards kinds parent x_contact x_race rows delta stamp state hidden logits probs equity"
-    " active tables is_long",
+    " active tables is_long scheme",
 )
-"""Scratch of one thread, see `new_work`, the tables of endings that go before the race net, and
-whether boards are of long nardi, 1 or 0."""
+"""Scratch of one thread, see `new_work`, the tables of endings that go before the race net,
+whether boards are of long nardi, 1 or 0, and what outputs tell (`agent.kernels.boards`)."""
 
 _CHUNK = 64  # boards whose layers are worked out one after the other
 _ON_BOARD = 26
@@ -65,12 +65,13 @@ def new_work(
     n_children: int,
     tables: BearoffArrays | None = None,
     *,
-    is_long: bool = False,
+    scheme: int = 0,
 ) -> Work:
     """Scratch for a value net and positions of up to `n_children` plays.
 
     tables: where they know a race their probabilities are taken; None = the net's everywhere. They
-    are of short nardi. is_long: whether the boards are of long nardi.
+    are of short nardi with three kinds of win. scheme: what the nets' outputs tell, see
+    `agent.kernels.boards`.
     """
     width = contact.bias.shape[0]
     return Work(
@@ -90,7 +91,8 @@ def new_work(
         np.zeros(n_children, dtype=np.float32),
         np.zeros((4, max(contact.w2.shape[1], race.w2.shape[1]) // 4 + 8), dtype=np.int64),
         tables or no_tables(),
-        int(is_long),
+        scheme & 1,
+        scheme,
     )
 
 
@@ -99,15 +101,18 @@ MOVER_SIDE = np.int64(0)
 
 
 @inlined_kernel
-def money_weights():
-    """Weights of cubeless money play, the same for both sides; to be made once, it allocates."""
+def money_weights(third):
+    """Weights of cubeless money play, the same for both sides; to be made once, it allocates.
+
+    third: of the third output, 1 where a backgammon is one point more than a gammon.
+    """
     weights = np.empty((2, 6), dtype=np.float32)
     for side in range(2):
         weights[side, 0] = 2
         weights[side, 1] = 1
-        weights[side, 2] = 1
+        weights[side, 2] = third
         weights[side, 3] = -1
-        weights[side, 4] = -1
+        weights[side, 4] = -third
         weights[side, 5] = -1
     return weights
 
@@ -290,6 +295,7 @@ def boards_probs(contact, race, boards, work, probs):
     logits = work.logits
     tables = work.tables
     is_long = work.is_long
+    scheme = work.scheme
     for first in range(0, len(boards), _CHUNK):
         n = min(_CHUNK, len(boards) - first)
         for i in range(n):
@@ -309,7 +315,7 @@ def boards_probs(contact, race, boards, work, probs):
             n,
             seen,
             kinds,
-            is_long,
+            scheme,
             x_contact,
             x_race,
             active,
@@ -347,6 +353,7 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
     logits = work.logits
     tables = work.tables
     is_long = work.is_long
+    scheme = work.scheme
     rows = work.rows
     places = rows[0]
     come = rows[1]
@@ -392,7 +399,7 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
             m,
             boards,
             kinds,
-            is_long,
+            scheme,
             x_contact,
             x_race,
             active,

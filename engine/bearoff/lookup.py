@@ -27,6 +27,7 @@ from engine.board import flip, has_contact, phase, validate
 from engine.errors import PositionError
 from engine.moves import check_boards
 from engine.rules import Rules
+from engine.scoring import has_four_kinds
 
 __all__ = [
     "Cubeful",
@@ -44,8 +45,12 @@ _TIE: Final = 1e-6  # values are float32
 
 
 def fits_rules(rules: Rules) -> bool:
-    """Whether the tables hold under these rules: short nardi, in which the first side off wins."""
-    return rules.game == "short" and rules.end_rule == "no_draw"
+    """Whether the tables hold under these rules: short nardi, in which the first side off wins.
+
+    They do not know a home mars, which scoring with four kinds of win tells from a mars.
+    """
+    has_draws = rules.end_rule != "no_draw"
+    return rules.game == "short" and not has_draws and not has_four_kinds(rules)
 
 
 def coverage_of(boards: ArrayLike) -> NDArray[np.int8]:

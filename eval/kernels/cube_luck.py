@@ -107,7 +107,7 @@ def cubeful_lucks(
     likely = np.empty(n_likely, dtype=np.int64)
     scores = np.empty(MAX_PLAYS, dtype=np.int64)
     values = np.empty((2, table.states))
-    weights = money_weights()
+    weights = money_weights(1)
     mean = 0.0
     for k in range(len(rows)):
         row = rows[k]

@@ -119,7 +119,7 @@ def lucks_of_rolls(
 
     boards: `(B, 26)` int8 before the roll, seen by the mover, games that go on; rolls: `(B, 2)`
     int8; openings: `(B,)` bool, whether the roll is a game's first, which also told who starts: the
-    mean over both is 0 by symmetry. bg_weight: 1.0, or 0.0 where a backgammon counts as a gammon.
+    mean over both is 0 by symmetry. bg_weight: of `scoring_weights`.
     switches, scratch: as in `agent.kernels.replies`. tables: `(2, 26, 31)` int64, of contact and
     race, of the linear evaluation that picks the `n_likely` plays of short nardi that the net looks
     at; of long nardi it looks at all. lucks: `(B,)` float64.
@@ -128,7 +128,7 @@ def lucks_of_rolls(
     after = np.empty(26, dtype=np.int64)
     likely = np.empty(n_likely, dtype=np.int64)
     scores = np.empty(MAX_PLAYS, dtype=np.int64)
-    weights = money_weights()  # which play is best is judged by bg_weight, not by these
+    weights = money_weights(1)  # which play is best is judged by bg_weight, not by these
     for i in range(len(boards)):
         for slot in range(26):
             w[slot] = boards[i, slot]

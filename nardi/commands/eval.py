@@ -7,7 +7,7 @@ from engine.errors import PositionError
 from nardi.commands.best_move import add_net
 from nardi.compiling import compiling_is_told
 from nardi.met_source import add_met, met_of
-from nardi.roll import add_game
+from nardi.roll import add_game, add_rules, rules_switches
 from nardi.search_options import add_ply, looks_of, searchers_of
 from nardi.source import Answer, add_position, answer_all
 
@@ -29,6 +29,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     add_position(parser)
     add_game(parser)
+    add_rules(parser)
     add_ply(parser)
     add_net(parser)
     add_met(parser)
@@ -38,7 +39,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(args: argparse.Namespace) -> int:
     from agent.cube import cubeless_equity_at
     from agent.cube_values import mwc_of
-    from agent.evaluator import cubeless_equity
+    from agent.ranking import check_kinds_told, scored
     from agent.situation import Situation
     from engine.notation import parse_position, position_rules
     from engine.rules import INTERNATIONAL
@@ -47,24 +48,32 @@ def run(args: argparse.Namespace) -> int:
     from nardi.net_facts import net_document, net_lines
     from nardi.render import board_text, equity_lines, probs_table, situation_text
 
+    if args.position == "-":  # wrong rules end it before the first line
+        rules_switches(args.rules, args.game)
     ply = looks_of(args).ply
     met = met_of(args)
     searchers = searchers_of(args)
 
     def answer(text: str) -> Answer:
         position = parse_position(text, args.game)
+        switches = rules_switches(args.rules, position.game)
         searcher = searchers(position.game)
         evaluator = searcher.evaluator
         if not position.board.any():
             raise PositionError("the board is empty: without checkers there is nothing to win")
-        rules, _ = position_rules(position, INTERNATIONAL, {})
+        rules, conflicts = position_rules(position, INTERNATIONAL, switches)
         net = net_document(evaluator.name, evaluator.net, rules)
-        document: dict[str, Any] = {"position": position_document(position), "net": net}
+        document: dict[str, Any] = {
+            "position": position_document(position),
+            "rules": rules.as_dict(),
+            "net": net,
+        }
         lines = [board_text(position), situation_text(position), ""]
         if document["position"]["phase"] == "over":
+            check_kinds_told(evaluator.net, rules, evaluator.name)
             with compiling_is_told():
-                probs = evaluator.probabilities(position.board[None])[0]
-            result = number(cubeless_equity(probs))
+                probs, equity = scored(evaluator.probabilities(position.board[None])[0], rules)
+            result = number(equity)
             document |= {
                 "met": None,
                 "ply": 0,
@@ -75,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
             }
             lines += [probs_table(document["probs"]), ""]
             lines.append(f"equity {result:+.3f}, the result of the game")
-            return Answer(document, "\n".join(lines), _notes(position))
+            return Answer(document, "\n".join(lines), [*conflicts, *_notes(position)])
         situation = Situation.of_position(position, rules)
         with compiling_is_told():
             value = searcher.evaluate(position.board, ply, situation, met)
@@ -94,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
         lines.append(f"equity {document['equity']:+.3f}{chance}; {ply}-ply")
         lines += equity_lines(situation, document["met"])
         lines += net_lines(net)
-        return Answer(document, "\n".join(lines), _notes(position))
+        return Answer(document, "\n".join(lines), [*conflicts, *_notes(position)])
 
     return answer_all(args, answer)
 

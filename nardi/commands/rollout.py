@@ -96,7 +96,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def run(args: argparse.Namespace) -> int:
-    from agent.checkpoint import load_sorter
+    from agent.checkpoint import sorter_for
     from agent.rollout import Roller, RolloutSettings
     from agent.situation import Situation
     from engine.bearoff.tables import load_tables
@@ -152,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
             situation=situation,
             met=met,
             tables=load_tables(),
-            sorter=load_sorter(position.game),
+            sorter=sorter_for(evaluator.net),
         )
         if position.dice is None:
             if args.plays is not None or args.play:

@@ -1,6 +1,7 @@
 """`nardi train`: teach a net by self-play, in a folder from which it can go on at any time."""
 
 import argparse
+import dataclasses
 import importlib.util
 import math
 import secrets
@@ -228,7 +229,9 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
             device=pick_device(args.device or "auto"),
             origin=origin,
         )
-        net = first_net(config) if parent is None else parent
+        net = first_net(config)
+        if parent is not None:  # what it learns from now on is told by other outputs, perhaps
+            net = dataclasses.replace(parent, four_kinds=net.four_kinds)
         session = _Session(stop, yardstick)
         session.run = Run(
             folder, record, net, workers=args.workers or num_cpus(), **session.hooks()

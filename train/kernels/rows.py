@@ -32,7 +32,7 @@ def encode(
     contact,
     with_pairs,
     n_tails,
-    is_long,
+    scheme,
     points,
     pairs,
     n_points,
@@ -45,7 +45,7 @@ def encode(
 
     points: `(B, MAX_POINT_ROWS)` and pairs: `(B, MAX_PAIR_ROWS)` int32 with their counts;
     experts: `(B, F)` float32; tails: `(B,)` int64; possible: `(B, 5)` float32, 1 for outcomes that
-    the rules leave open.
+    the rules leave open; scheme: of `agent.kernels.boards`.
     """
     seen = np.empty((1, 28), dtype=np.int64)
     for b in range(len(order)):
@@ -53,8 +53,8 @@ def encode(
         n_points[b], n_pairs[b] = first_layer_rows(seen, 0, with_pairs, points[b], pairs[b])
         if experts.shape[1]:
             contact_inputs(seen, 0, experts, b, 0)
-        tails[b] = num_tail(seen, 0, n_tails, is_long)
-        possible_outcomes(seen, 0, contact, is_long, possible, b)
+        tails[b] = num_tail(seen, 0, n_tails, scheme & 1)
+        possible_outcomes(seen, 0, contact, scheme, possible, b)
 
 
 @kernel
