@@ -77,9 +77,18 @@ def _logits(config: NetConfig, arrays: NetArrays, boards: Board, opp_boards: Boa
         else np.zeros(len(boards), dtype=np.int64)
     )
     logits = np.empty((len(boards), 5), dtype=np.float32)
+    units = np.split(x[:, :width], config.groups, axis=1)
     for tail in np.unique(tails):
         rows = np.flatnonzero(tails == tail)
-        z = x[rows] @ arrays.w2[tail] + arrays.b2[tail]
+        layers = range(tail * config.groups, (tail + 1) * config.groups)
+        z = np.concatenate(
+            [
+                np.concatenate([part[rows], x[rows, width:]], axis=1) @ arrays.w2[layer]
+                + arrays.b2[layer]
+                for part, layer in zip(units, layers, strict=True)
+            ],
+            axis=1,
+        )
         if config.hidden:
             z = np.maximum(z, 0) @ arrays.w3[tail] + arrays.b3[tail]
         logits[rows] = z

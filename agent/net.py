@@ -62,6 +62,9 @@ class NetConfig:
     """Units of the second layer, 1 to 256; 0 = the outputs follow the first layer."""
     tails: Tails = "one"
     """Layers after the first: "one" for all positions, "back9" by each side's checkers back."""
+    groups: int = 1
+    """Equal parts of the units of both layers that meet in the outputs only, so that the layer
+    after the first costs that much less; a divisor of `width` and `hidden`."""
 
     def __post_init__(self) -> None:
         faults = []
@@ -83,6 +86,18 @@ class NetConfig:
             faults.append(f"experts is '{self.experts}'; accepted: {', '.join(EXPERT_INPUTS)}")
         if self.tails not in get_args(Tails):
             faults.append(f"tails is '{self.tails}'; accepted: {', '.join(get_args(Tails))}")
+        groups: Any = self.groups
+        if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
+            faults.append(f"groups is '{groups}'; a whole number from 1 up fits")
+        elif (
+            not faults
+            and groups > 1
+            and (self.hidden == 0 or self.width % groups or self.hidden % groups)
+        ):
+            faults.append(
+                f"groups is '{groups}'; a divisor of width ({self.width}) and hidden"
+                f" ({self.hidden}) fits, and without a second layer 1"
+            )
         if faults:
             raise ConfigError("net config: " + "; ".join(faults))
 
@@ -138,13 +153,14 @@ DEFAULT_CONFIG: Final = ValueNetConfig()
 def array_shapes(config: NetConfig) -> dict[str, tuple[int, ...]]:
     """Names and shapes of a net's arrays, in the order of `NetArrays`."""
     tails, experts = config.num_tails, config.num_experts
-    second = config.hidden or len(OUTPUTS)
+    groups = config.groups
+    second = (config.hidden or len(OUTPUTS)) // groups
     return {
         "points": (NUM_POINT_ROWS, config.width),
         "pairs": (NUM_PAIR_ROWS if config.pairs else 0, config.width),
         "bias": (config.width,),
-        "w2": (tails, config.width + experts, second),
-        "b2": (tails, second),
+        "w2": (tails * groups, config.width // groups + experts, second),
+        "b2": (tails * groups, second),
         "w3": (tails, config.hidden, len(OUTPUTS)),
         "b3": (tails, len(OUTPUTS)),
     }
@@ -208,10 +224,15 @@ def _new_arrays(config: NetConfig, generator: np.random.Generator) -> NetArrays:
             for n in range(1, most + 1):
                 row = row + generator.normal(0, 0.1 * steps[n - 1], config.width)
                 points[base + sign * n] = row
-    second = config.hidden or len(OUTPUTS)
-    w2 = np.empty(shapes["w2"][1:])
-    w2[: config.width] = generator.normal(0, (2 / config.width) ** 0.5, (config.width, second))
-    w2[config.width :] = generator.normal(0, 0.05, (config.num_experts, second))
+    second = (config.hidden or len(OUTPUTS)) // config.groups
+    width = config.width // config.groups
+    layers = []
+    for _ in range(config.groups):
+        w2 = np.empty(shapes["w2"][1:])
+        w2[:width] = generator.normal(0, (2 / width) ** 0.5, (width, second))
+        w2[width:] = generator.normal(0, 0.05, (config.num_experts, second))
+        layers.append(w2)
+    w2 = np.tile(np.array(layers), (config.num_tails, 1, 1))
     logits = np.log(_BASE_RATES / (1 - _BASE_RATES))
     if config.hidden:
         arrays["w2"][:] = w2

@@ -27,6 +27,7 @@ from nardi.commands import (
     convert,
     cube,
     decisions,
+    join,
     met,
     net,
     plays,
@@ -46,7 +47,7 @@ NO_READER = 141
 
 _COMMANDS = (
     ("ask about a position", (best_move, eval_command, cube, rollout, bearoff)),
-    ("train and measure", (train, benchmark, compare, decisions, net)),
+    ("train and measure", (train, benchmark, compare, decisions, net, join)),
     ("look up and convert", (show, plays, convert, met)),
     ("for other programs", (bot,)),
 )

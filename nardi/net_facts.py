@@ -123,6 +123,8 @@ def _shape(config: "NetConfig") -> str:
     parts = [f"{config.width} units", "pairs" if config.pairs else "no pairs"]
     parts.append(f"{config.experts} ({config.num_experts})" if config.num_experts else "no experts")
     parts.append(f"hidden {config.hidden}" if config.hidden else "no hidden layer")
+    if config.groups > 1:
+        parts.append(f"{config.groups} groups")
     return ", ".join([*parts, f"tails {config.tails}"])
 
 

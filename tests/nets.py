@@ -35,6 +35,10 @@ CONFIGS: dict[str, ValueNetConfig] = {
         contact=NetConfig(width=24, hidden=7, tails="back25"),
         race=NetConfig(width=16, pairs=False, experts="none", hidden=3),
     ),
+    "groups": ValueNetConfig(
+        contact=NetConfig(width=24, hidden=6, tails="back9", groups=3),
+        race=NetConfig(width=16, pairs=False, experts="none", hidden=6, groups=2),
+    ),
     "pairs alone": ValueNetConfig(
         contact=NetConfig(width=16, experts="none", hidden=0),
         race=NetConfig(width=40, pairs=False, hidden=11),

@@ -142,13 +142,26 @@ class TwinNet(nn.Module):
         """Logits `(B, 5)` of the five outcomes, before masks."""
         device = self.get_parameter("bias").device
         x = torch.relu(self._first_layer(batch))
+        groups, width = self.config.groups, self.config.width
         if self.config.num_experts:
             x = torch.cat([x, batch.experts.to(device)], 1)
         # Taken apart at once: the gradient of a tail taken by number is as large as that of all.
         w2, b2, w3, b3 = (self.get_parameter(name).unbind() for name in ("w2", "b2", "w3", "b3"))
 
         def tail_of(part: Tensor, tail: int) -> Tensor:
-            z = torch.addmm(b2[tail], part, w2[tail])
+            if groups == 1:
+                z = torch.addmm(b2[tail], part, w2[tail])
+            else:
+                units = part[:, :width].chunk(groups, 1)
+                experts = part[:, width:]
+                first = tail * groups
+                z = torch.cat(
+                    [
+                        torch.addmm(b2[first + g], torch.cat([units[g], experts], 1), w2[first + g])
+                        for g in range(groups)
+                    ],
+                    1,
+                )
             return torch.addmm(b3[tail], torch.relu(z), w3[tail]) if self.config.hidden else z
 
         if self.config.num_tails == 1:

@@ -19,12 +19,16 @@ __all__ = ["finish"]
 
 
 @bare_kernel
-def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, scheme, x, active, hidden, logits):
+def _layers(
+    w2, b2, w3, b3, boards, kinds, kind, n, width, scheme, x, group_x, active, hidden, logits
+):
     """Activation and dense layers of the boards of one kind among the first n, to logits.
 
     x: their pre-activations, `width` of them; expert inputs are written behind them. scheme: of
-    `agent.kernels.boards`.
+    `agent.kernels.boards`. group_x: scratch for the inputs of one group of units.
     """
+    groups = w2.shape[0] // b3.shape[0]
+    n_units = width // groups
     n_inputs = w2.shape[1]
     n_second = w2.shape[2]
     for i in range(n):
@@ -32,23 +36,33 @@ def _layers(w2, b2, w3, b3, boards, kinds, kind, n, width, scheme, x, active, hi
             continue
         for h in range(width):
             x[i, h] = max(x[i, h], np.float32(0))
-        if n_inputs > width:
+        if n_inputs > n_units:
             contact_inputs(boards, i, x, i, width)
-        tail = num_tail(boards, i, b2.shape[0], scheme & 1)
+        tail = num_tail(boards, i, b3.shape[0], scheme & 1)
         if w3.shape[1] == 0:
             for k in range(5):
                 logits[i, k] = b2[tail, k]
             matrix_vector(logits, i, w2, tail, x, i, n_inputs)
         else:
-            for k in range(n_second):
-                hidden[0, k] = b2[tail, k]
-            list_active(x, i, n_inputs, active)
-            active_matrix_vector(hidden, 0, w2, tail, x, i, active)
-            for k in range(n_second):
-                hidden[0, k] = max(hidden[0, k], np.float32(0))
+            for group in range(groups):
+                layer = tail * groups + group
+                for k in range(n_second):
+                    hidden[1, k] = b2[layer, k]
+                if groups == 1:
+                    list_active(x, i, n_inputs, active)
+                    active_matrix_vector(hidden, 1, w2, layer, x, i, active)
+                else:
+                    for k in range(n_units):
+                        group_x[0, k] = x[i, group * n_units + k]
+                    for k in range(n_inputs - n_units):
+                        group_x[0, n_units + k] = x[i, width + k]
+                    list_active(group_x, 0, n_inputs, active)
+                    active_matrix_vector(hidden, 1, w2, layer, group_x, 0, active)
+                for k in range(n_second):
+                    hidden[0, group * n_second + k] = max(hidden[1, k], np.float32(0))
             for k in range(5):
                 logits[i, k] = b3[tail, k]
-            matrix_vector(logits, i, w3, tail, hidden, 0, n_second)
+            matrix_vector(logits, i, w3, tail, hidden, 0, groups * n_second)
 
 
 @inlined_kernel
@@ -61,6 +75,7 @@ def finish(
     scheme,
     x_contact,
     x_race,
+    group_x,
     active,
     hidden,
     logits,
@@ -82,6 +97,7 @@ def finish(
         width,
         scheme,
         x_contact,
+        group_x,
         active,
         hidden,
         logits,
@@ -100,6 +116,7 @@ def finish(
         width,
         scheme,
         x_race,
+        group_x,
         active,
         hidden,
         logits,

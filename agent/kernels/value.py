@@ -44,12 +44,14 @@ __all__ = [
 NetArrays = namedtuple("NetArrays", "points pairs bias w2 b2 w3 b3")
 """Weights of one net, float32. H width, F expert inputs, K second layer, T tails:
 points (370, H), pairs (6615, H) or (0, H), bias (H,), w2 (T, H + F, K), b2 (T, K), w3 (T, K, 5),
-b3 (T, 5). A net without a second hidden layer has K = 5 and w3 (T, 0, 5)."""
+b3 (T, 5). A net without a second hidden layer has K = 5 and w3 (T, 0, 5). With G groups, each of
+H / G units, the F inputs and K / G units behind them, w2 is (T G, H / G + F, K / G) and b2
+(T G, K / G), the groups of a tail one after the other."""
 
 Work = namedtuple(
     "Work",
-    "seen boards kinds parent x_contact x_race rows delta stamp state hidden logits probs equity"
-    " active tables is_long scheme",
+    "seen boards kinds parent x_contact x_race group_x rows delta stamp state hidden logits probs"
+    " equity active tables is_long scheme",
 )
 """Scratch of one thread, see `new_work`, the tables of endings that go before the race net,
 whether boards are of long nardi, 1 or 0, and what outputs tell (`agent.kernels.boards`)."""
@@ -79,13 +81,14 @@ def new_work(
         np.zeros((_CHUNK, 28), dtype=np.int64),
         np.zeros(_CHUNK, dtype=np.int64),
         np.zeros((1, width), dtype=np.float32),
-        np.zeros((_CHUNK, contact.w2.shape[1]), dtype=np.float32),
-        np.zeros((_CHUNK, race.w2.shape[1]), dtype=np.float32),
+        np.zeros((_CHUNK, _num_inputs(contact)), dtype=np.float32),
+        np.zeros((_CHUNK, _num_inputs(race)), dtype=np.float32),
+        np.zeros((1, max(contact.w2.shape[1], race.w2.shape[1])), dtype=np.float32),
         np.zeros((3, 256), dtype=np.int64),
         np.zeros((28 * _STATES, width), dtype=np.float32),
         np.zeros(28 * _STATES, dtype=np.int64),
         np.zeros(2, dtype=np.int64),
-        np.zeros((1, 256), dtype=np.float32),
+        np.zeros((2, 256), dtype=np.float32),
         np.zeros((_CHUNK, 5), dtype=np.float32),
         np.zeros((n_children, 5), dtype=np.float32),
         np.zeros(n_children, dtype=np.float32),
@@ -94,6 +97,14 @@ def new_work(
         scheme & 1,
         scheme,
     )
+
+
+def _num_inputs(net: NetArrays) -> int:
+    """Units of the first layer and expert inputs."""
+    width: int = net.bias.shape[0]
+    groups: int = net.w2.shape[0] // net.b3.shape[0]
+    n_inputs: int = net.w2.shape[1]
+    return width + n_inputs - width // groups
 
 
 MOVER_SIDE = np.int64(0)
@@ -290,6 +301,7 @@ def boards_probs(contact, race, boards, work, probs):
     rows = work.rows
     x_contact = work.x_contact
     x_race = work.x_race
+    group_x = work.group_x
     active = work.active
     hidden = work.hidden
     logits = work.logits
@@ -318,6 +330,7 @@ def boards_probs(contact, race, boards, work, probs):
             scheme,
             x_contact,
             x_race,
+            group_x,
             active,
             hidden,
             logits,
@@ -348,6 +361,7 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
     delta = work.delta
     stamp = work.stamp
     state = work.state
+    group_x = work.group_x
     active = work.active
     hidden = work.hidden
     logits = work.logits
@@ -402,6 +416,7 @@ def evaluate_children(contact, race, codes, n, high, low, weights, side, work):
             scheme,
             x_contact,
             x_race,
+            group_x,
             active,
             hidden,
             logits,
