@@ -128,6 +128,14 @@ def test_the_command(tmp_path: Path, capsys: Capture) -> None:
     assert run("best-move", "start", "--dice", "31", "--net", str(out), "--ply=1", "--json") == DONE
     assert json.loads(capsys.readouterr().out)["plays"]
 
+    trained = ["--from", str(out), "--seed", "1", "--out", str(tmp_path / "run"), "--workers", "1"]
+    fast = ["--games", "40", "--set", "selfplay.games_per_round=20", "--set", "checks.games=4"]
+    assert run("train", "--preset", "smoke", *trained, *fast) == DONE
+    capsys.readouterr()
+    learned = load_net(tmp_path / "run" / "last.safetensors")
+    assert learned.config == net.config
+    assert any((a != b).any() for a, b in zip(learned.contact, net.contact, strict=True))
+
     assert run(*words) == FAILED
     assert "is there already; accepted: a new file" in capsys.readouterr().err
     save_net(paths[1], dataclasses.replace(load_net(paths[1]), facts={"rules": "caucasian"}))
