@@ -152,6 +152,8 @@ class PipEvaluator:
     """Stands for a net: the side that is ahead in pips wins more, gammons and all."""
 
     name = "pips"
+    net = new_value_net(ValueNetConfig(), np.random.default_rng(1))
+    """Whose kinds of win are three; it is not asked."""
 
     def for_rules(self, rules: Rules) -> "PipEvaluator":
         return self

@@ -101,7 +101,12 @@ def plain_probs(net: ValueNet, board: Board) -> NDArray[np.float64]:
         opp_back = board[0] - np.minimum(board[1:7], 0).sum()
         tail = 5 * min(int(own_back), 4) + min(int(opp_back), 4)
     experts = expert_inputs(config.experts, board[np.newaxis])[0]
-    out = np.concatenate([np.maximum(x, 0), experts]) @ arrays["w2"][tail] + arrays["b2"][tail]
+    behind = []
+    for group, units in enumerate(np.split(np.maximum(x, 0), config.groups)):
+        layer = tail * config.groups + group
+        inputs = np.concatenate([units, experts])
+        behind.append(inputs @ arrays["w2"][layer] + arrays["b2"][layer])
+    out = np.concatenate(behind)
     if config.hidden:
         out = np.maximum(out, 0) @ arrays["w3"][tail] + arrays["b3"][tail]
     win, *rest = np.where(outcome_mask(board), 1 / (1 + np.exp(-out)), 0)
