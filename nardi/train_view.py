@@ -191,6 +191,8 @@ def verdict_document(run: "Run", over: bool) -> dict[str, Any]:
 
 def verdict_text(run: "Run", over: bool) -> str:
     """The same for people: whether it learned, how strong the net is, and what to do with it."""
+    from engine.rules import INTERNATIONAL, LONG_NARDI
+
     record, state, folder = run.record, run.trainer.state, run.folder
     rate = f" ({state.games / state.seconds:,.0f} games/s)" if state.seconds else ""
     head = "Trained" if over else "Stopped"
@@ -212,7 +214,11 @@ def verdict_text(run: "Run", over: bool) -> str:
             else f" --minutes {2 * record.minutes:g}"
         )
     yardstick = record.config.checks.opponents[-1]
-    game = " --game long" if record.config.play_rules.game == "long" else ""
+    rules = record.config.play_rules
+    usual = LONG_NARDI if rules.game == "long" else INTERNATIONAL
+    game = " --game long" if rules.game == "long" else ""
+    if rules != usual:  # a net may be of use under the rules alone that it has learned
+        game += f" --rules {rules}"
     lines += [
         f"use it:      nardi best-move start{game} --dice 31 --net {net}",
         f"measure it:  nardi benchmark net:{net} {yardstick}{game}",

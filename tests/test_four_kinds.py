@@ -332,7 +332,14 @@ def test_a_run_learns_it_and_its_net_answers(
     words = ["--config", str(config), "--seed", "1", "--out", str(out), "--workers", "1"]
     more = ["--game", "long", "--set", 'checks.opponents=["random"]'] if game == "long" else []
     assert main(["train", "--rules", rules, *words, *more]) == DONE
-    capsys.readouterr()
+    told = capsys.readouterr().out
+    for hint in ("use it:", "measure it:"):
+        (line,) = (line for line in told.splitlines() if line.startswith(hint))
+        command = line.removeprefix(hint).split()[1:]
+        if command[0] == "benchmark":
+            command += ["--games", "4", "--seed", "1"]
+        assert main(command) == DONE
+        assert "warning" not in capsys.readouterr().err
     net = out / "last.safetensors"
     assert load_net(net, None).four_kinds
     assert main(["train", "--resume", str(out), "--games", "240"]) == DONE
