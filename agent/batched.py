@@ -14,7 +14,7 @@ from agent.net import NetConfig, ValueNet
 from engine.board import BAR, Board
 from engine.features import expert_inputs, seen_slots
 from engine.rules import INTERNATIONAL, LONG_NARDI
-from engine.scoring import KINDS, outcome_mask, result_factors
+from engine.scoring import FOUR_KINDS, outcome_mask, result_factors
 from engine.variant import variant_of
 
 __all__ = ["batch_probabilities"]
@@ -30,7 +30,7 @@ def batch_probabilities(net: ValueNet, boards: ArrayLike) -> FloatArray:
     b = np.ascontiguousarray(boards, dtype=np.int8)
     rules = LONG_NARDI if net.is_long else INTERNATIONAL
     if net.four_kinds:
-        rules = rules.replace(scoring=next(name for name, kinds in KINDS.items() if len(kinds) > 3))
+        rules = rules.replace(scoring=FOUR_KINDS)
     variant = variant_of(rules)
     possible = outcome_mask(b, rules)
     most = np.ones((2, len(b)), dtype=np.float32)  # of the third and fifth output

@@ -13,7 +13,7 @@ from engine.board import Board, borne_off
 from engine.errors import ConfigError
 from engine.moves import Steps, legal_plays
 from engine.rules import INTERNATIONAL, Rules
-from engine.scoring import KINDS, has_four_kinds
+from engine.scoring import FOUR_KINDS, KINDS, has_four_kinds
 from engine.variant import variant_of
 
 __all__ = [
@@ -25,11 +25,10 @@ __all__ = [
     "rank_plays",
     "scored",
     "scoring_weights",
-    "why_kinds_not_told",
 ]
 
 _PLAY_SWITCHES: Final = ("game", "hit_and_hide", "hit_then_bear_off", "scoring")
-_THIRD_COUNTS: Final = {"oin_mars_12": 0, "oin_mars_koks_123": 1, "mars_homemars_koks_1234": 2}
+_THIRD_COUNTS: Final = {"oin_mars_12": 0, "oin_mars_koks_123": 1, FOUR_KINDS: 2}
 """Points that the third output counts above a gammon, see `agent.net`."""
 
 
@@ -52,27 +51,20 @@ class RankedPlay:
     where the cube was not looked at. The cubeless `equity` is in the same unit then."""
 
 
-def why_kinds_not_told(net: ValueNet, rules: Rules, name: str = "net") -> str | None:
-    """Why a net cannot tell what wins count by the scoring of the rules; None if it can."""
-    if net.four_kinds == has_four_kinds(rules):
-        return None
-    if net.four_kinds:
-        (own,) = (scoring for scoring, kinds in KINDS.items() if len(kinds) > 3)
-        return (
-            f"net '{name}' has learned the four kinds of win of scoring={own} and tells no others,"
-            f" but scoring={rules.scoring} is asked for; accepted: --rules scoring={own}"
-        )
-    return (
-        f"scoring={rules.scoring} has four kinds of win, which net '{name}' has not learned;"
-        " accepted: a net trained by it (nardi train --rules), or"
-        f" {', '.join(scoring for scoring, kinds in KINDS.items() if len(kinds) <= 3)}"
-    )
-
-
 def check_kinds_told(net: ValueNet, rules: Rules, name: str = "net") -> None:
     """Raises ConfigError if a net cannot tell what wins count by the scoring of the rules."""
-    if reason := why_kinds_not_told(net, rules, name):
-        raise ConfigError(reason)
+    if net.four_kinds and not has_four_kinds(rules):
+        raise ConfigError(
+            f"net '{name}' has learned the four kinds of win of scoring={FOUR_KINDS} and tells no"
+            f" others, but scoring={rules.scoring} is asked for; accepted: --rules"
+            f" scoring={FOUR_KINDS}"
+        )
+    if has_four_kinds(rules) and not net.four_kinds:
+        others = ", ".join(scoring for scoring in KINDS if scoring != FOUR_KINDS)
+        raise ConfigError(
+            f"scoring={rules.scoring} has four kinds of win, which net '{name}' has not learned;"
+            f" accepted: a net trained by it (nardi train --rules), or {others}"
+        )
 
 
 def scoring_weights(rules: Rules) -> NDArray[np.float32]:

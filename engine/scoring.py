@@ -16,6 +16,7 @@ from engine.rules import INTERNATIONAL, Rules
 from engine.variant import check_board, variant_of
 
 __all__ = [
+    "FOUR_KINDS",
     "KINDS",
     "WinKind",
     "WinResult",
@@ -77,17 +78,20 @@ _KOKS_OF_LONG = WinKind(
     "the loser has borne off no checker and has one in his starting quarter",
 )
 
+FOUR_KINDS: Final = "mars_homemars_koks_1234"
+"""The scoring scheme with four kinds of win, which nets tell otherwise than three or two."""
+
 KINDS: Final[dict[str, tuple[WinKind, ...]]] = {
     "oin_mars_koks_123": (_OIN, _MARS, _KOKS),
     "oin_mars_12": (_OIN, _MARS_OF_TWO),
-    "mars_homemars_koks_1234": (_OIN, _MARS_OF_FOUR, _HOME_MARS, _KOKS_OF_FOUR),
+    FOUR_KINDS: (_OIN, _MARS_OF_FOUR, _HOME_MARS, _KOKS_OF_FOUR),
 }
 """The kinds of win of each scoring scheme in the order of their factors 1, 2, ..."""
 
 
 def has_four_kinds(rules: Rules) -> bool:
-    """Whether wins have four kinds, which nets tell otherwise than three or two."""
-    return len(KINDS[rules.scoring]) > 3
+    """Whether wins have four kinds."""
+    return rules.scoring == FOUR_KINDS
 
 
 @dataclass(frozen=True)

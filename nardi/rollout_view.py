@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from engine.scoring import FOUR_KINDS
 from nardi.progress import Progress
 from nardi.render import FOUR_KINDS_NOTE, MOVER, board_text, situation_text
 
@@ -171,7 +172,7 @@ def _notes(
             unit = f"+1 wins a single game at this stake; match equity table {document['met']}"
     notes.append(", ".join(how))
     notes.append(f"equity = {MOVER}'s {unit}; ± are standard errors; chances in percent")
-    if document["rules"]["scoring"] == "mars_homemars_koks_1234":
+    if document["rules"]["scoring"] == FOUR_KINDS:
         notes.append(f"wins count 1, 2, 3, 4; {FOUR_KINDS_NOTE}")
     if not document["cube"] and document["position"]["match_length"]:
         notes.append("the score of the match is not looked at; --cube does")

@@ -9,14 +9,20 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from engine.board import NUM_CHECKERS, Board, borne_off
+from engine.dice import game_generator, roll_dice
+from engine.long_board import LONG_START
+from engine.moves import legal_afterstates_batch
 from engine.rules import LONG_NARDI, Rules
 from engine.turn_context import TurnContext
+from engine.variant import LONG
 from tests.reference_long import START_BOARD, afterstates, half_turned, is_over, opposite
 
 __all__ = [
     "KINDS",
     "LONG_RULES",
     "Turn",
+    "boards_of_random_games",
     "constructed_turns",
     "first_turns",
     "game_turns",
@@ -196,3 +202,21 @@ def constructed_turns(rng: np.random.Generator, count: int) -> list[Turn]:
         board = constructed_board(rng, KINDS[number % len(KINDS)])
         turns.append((board, roll, TurnContext()))
     return turns
+
+
+def boards_of_random_games(seed: int, n_games: int, n_turns: int) -> Board:
+    """Boards of random games side by side, finished ones included, for the side on roll.
+
+    By the compiled plays, for tests of what comes after them; a finished game begins anew.
+    """
+    generator = game_generator(seed, 0)
+    boards = np.tile(LONG_START, (n_games, 1))
+    found = []
+    for _ in range(n_turns):
+        rolls = roll_dice(generator, len(boards))
+        afterstates, offsets = legal_afterstates_batch(boards, rolls, LONG_NARDI)
+        picks = offsets[:-1] + (generator.random(len(boards)) * np.diff(offsets)).astype(np.int64)
+        found.append(LONG.flip(afterstates[picks]))
+        over = borne_off(afterstates[picks]) == NUM_CHECKERS
+        boards = np.where(over[:, None], LONG_START, found[-1])
+    return np.concatenate(found)

@@ -21,16 +21,16 @@ from agent.ranking import rank_plays, scored
 from agent.rollout import Roller, RolloutSettings
 from agent.search import Searcher
 from agent.situation import Situation
-from engine.board import NUM_CHECKERS, Board, borne_off, flip
-from engine.dice import ROLL_WEIGHTS, ROLLS, game_generator, roll_dice
+from engine.board import Board, borne_off, flip
+from engine.dice import ROLL_WEIGHTS, ROLLS
 from engine.errors import ConfigError
-from engine.long_board import LONG_START
-from engine.moves import legal_afterstates, legal_afterstates_batch
+from engine.moves import legal_afterstates
 from engine.rules import INTERNATIONAL, LONG_NARDI, Rules
 from engine.scoring import result_factors
-from engine.variant import LONG, variant_of
+from engine.variant import variant_of
 from eval.luck import LuckMeter, why_no_luck
 from nardi.cli import DONE, FAILED, main
+from tests.long_positions import boards_of_random_games
 from tests.nets import random_net
 from tests.strategies import mixed_boards
 from tests.tiny_runs import TINY
@@ -60,24 +60,9 @@ def points_of(probs: NDArray[np.floating]) -> NDArray[np.floating]:
     return np.asarray(2 * win - 1 + (gammon - lose_gammon) + 2 * (share - lose_share))
 
 
-def random_long_boards() -> Board:
-    """Boards of random games of long nardi, some of them finished, for the side on roll."""
-    generator = game_generator(7, 0)
-    boards = np.tile(LONG_START, (8, 1))
-    found = []
-    for _ in range(150):
-        rolls = roll_dice(generator, len(boards))
-        afterstates, offsets = legal_afterstates_batch(boards, rolls, LONG_NARDI)
-        picks = offsets[:-1] + (generator.random(len(boards)) * np.diff(offsets)).astype(np.int64)
-        found.append(LONG.flip(afterstates[picks]))
-        over = borne_off(afterstates[picks]) == NUM_CHECKERS
-        boards = np.where(over[:, None], LONG_START, found[-1])
-    return np.concatenate(found)
-
-
 def some_boards(rules: Rules) -> Board:
     if rules.game == "long":
-        return random_long_boards()
+        return boards_of_random_games(7, 8, 150)
     some = itertools.islice(mixed_boards(np.random.default_rng(3)), 600)
     return np.array([board for board, _ in some], dtype=np.int8)
 

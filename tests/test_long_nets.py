@@ -13,15 +13,15 @@ from agent.ranking import rank_plays
 from agent.rollout import Roller, RolloutSettings
 from agent.search import Searcher
 from engine.board import NUM_CHECKERS, Board, borne_off, opp_borne_off
-from engine.dice import ROLL_WEIGHTS, ROLLS, game_generator, roll_dice
+from engine.dice import ROLL_WEIGHTS, ROLLS, roll_dice
 from engine.errors import ConfigError, PositionError
 from engine.long_board import LONG_START, has_long_contact
-from engine.moves import legal_afterstates, legal_afterstates_batch
+from engine.moves import legal_afterstates
 from engine.rules import INTERNATIONAL, LONG_NARDI, Rules
 from engine.scoring import outcome_mask
 from engine.sides import OPP_SLOTS, flip_in_place
 from engine.variant import LONG, SHORT
-from tests.long_positions import constructed_turns
+from tests.long_positions import boards_of_random_games, constructed_turns
 from tests.nets import random_net
 from train.kernels.rows import board_kinds
 from train.selfplay import Round, RoundPlan, play_chunk
@@ -55,18 +55,7 @@ def searcher() -> Searcher:
 
 @cache
 def boards_of_games() -> Board:
-    """Boards of random games to the end, finished ones included, for the side on roll."""
-    generator = game_generator(4, 0)
-    boards = np.tile(LONG_START, (12, 1))
-    found = []
-    for _ in range(160):
-        rolls = roll_dice(generator, len(boards))
-        afterstates, offsets = legal_afterstates_batch(boards, rolls, LONG_NARDI)
-        picks = offsets[:-1] + (generator.random(len(boards)) * np.diff(offsets)).astype(np.int64)
-        found.append(LONG.flip(afterstates[picks]))
-        over = borne_off(afterstates[picks]) == NUM_CHECKERS
-        boards = np.where(over[:, None], LONG_START, found[-1])
-    return np.concatenate(found)
+    return boards_of_random_games(4, 12, 160)
 
 
 def is_over(board: Board) -> bool:

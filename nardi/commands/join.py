@@ -16,7 +16,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         description="Write a net whose outputs are the mean of two nets of the same shape, which"
         " began with different random weights: half of what each gets wrong is its own, and much of"
         " that goes. It takes the time of both, and can be trained on (nardi train --from).",
-        epilog="try: nardi join runs/a/best.safetensors runs/b/best.safetensors --out ab",
+        epilog="try: nardi join a.safetensors b.safetensors --out ab.safetensors",
         allow_abbrev=False,
     )
     parser.add_argument("nets", type=Path, nargs=2, metavar="NET", help="a net file")

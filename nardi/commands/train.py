@@ -213,6 +213,7 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
     else:
         folder = RunFolder.create(args.out)
     try:
+        from engine.scoring import has_four_kinds
         from train.learner import pick_device
         from train.resume import RunRecord
         from train.run import Run, first_net
@@ -229,9 +230,10 @@ def _begun(args: argparse.Namespace, stop: "StopSignals") -> "_Session":
             device=pick_device(args.device or "auto"),
             origin=origin,
         )
-        net = first_net(config)
-        if parent is not None:  # what it learns from now on is told by other outputs, perhaps
-            net = dataclasses.replace(parent, four_kinds=net.four_kinds)
+        if parent is None:
+            net = first_net(config)
+        else:  # what it learns from now on is told by other outputs, perhaps
+            net = dataclasses.replace(parent, four_kinds=has_four_kinds(config.play_rules))
         session = _Session(stop, yardstick)
         session.run = Run(
             folder, record, net, workers=args.workers or num_cpus(), **session.hooks()
