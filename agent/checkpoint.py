@@ -6,17 +6,18 @@ not know is refused; nothing is guessed.
 """
 
 import json
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from agent.kernels.value import NetArrays
 from agent.net import ValueNet, ValueNetConfig, array_shapes, check_arrays
+from agent.rounding import SCALE_SUFFIX, rounded, widened
 from engine.atomic_file import write_atomically
 from engine.errors import CheckpointError, ConfigError
 from engine.features import EXPERT_INPUTS
@@ -35,7 +36,9 @@ __all__ = [
 ]
 
 FORMAT: Final = 1
-"""Number of the file format; a higher one is refused, a lower one would be upgraded."""
+"""Number of the file format; another one is refused, but for 2, the same with numbers of 8 bits."""
+_ROUNDED_FORMAT: Final = 2
+_ROUNDED_BITS: Final = 8
 
 _KEY: Final = "nardi"
 _PARTS: Final = ("contact", "race")
@@ -95,13 +98,14 @@ def _file_of(released: str) -> Path:
     return Path(str(files("checkpoints").joinpath(f"{released}.safetensors")))
 
 
-def save_net(path: Path, net: ValueNet, *, half: bool = False) -> None:
+def save_net(path: Path, net: ValueNet, *, bits: int = 32) -> None:
     """Write a net and its facts. Raises CheckpointError if the file cannot be written.
 
-    half: numbers of 16 bits, half the size; they are read back as 32 bits, rounded to three digits.
+    bits: of a number, one of `agent.rounding.BITS`; with fewer than 32 the weights are rounded, the
+    file is smaller, and what is read back is float32 again.
     """
     facts = dict(net.facts) | {
-        "format": FORMAT,
+        "format": _ROUNDED_FORMAT if bits == _ROUNDED_BITS else FORMAT,
         "variant": net.facts.get("variant", net.game),
         "features": ["raw-v1"]
         + (["pairs-v1"] if net.config.contact.pairs or net.config.race.pairs else [])
@@ -109,16 +113,10 @@ def save_net(path: Path, net: ValueNet, *, half: bool = False) -> None:
         + ([_FOUR_KINDS] if net.four_kinds else []),
         "net": net.config.as_dict(),
     }
-    arrays = {
-        f"{part}/{name}": np.ascontiguousarray(array)
-        for part in _PARTS
-        for name, array in getattr(net, part)._asdict().items()
-    }
-    if half:
-        with np.errstate(over="ignore"):  # told below
-            arrays = {name: array.astype(np.float16) for name, array in arrays.items()}
-        if not all(np.isfinite(array).all() for array in arrays.values()):
-            raise CheckpointError("the net has weights above 65504, too large for 16 bits")
+    arrays: dict[str, NDArray[Any]] = {}
+    for part in _PARTS:
+        for name, array in getattr(net, part)._asdict().items():
+            arrays |= rounded(f"{part}/{name}", array, bits)
     content = save(arrays, metadata={_KEY: json.dumps(facts, sort_keys=True)})
     try:
         write_atomically(path, content)
@@ -153,9 +151,12 @@ def _facts(path: Path, file: Any) -> dict[str, Any]:
         facts = json.loads(metadata[_KEY], parse_constant=lambda _: None)
     except (KeyError, ValueError, RecursionError):
         raise CheckpointError(f"'{path}' is a safetensors file, but not a net of nardi") from None
-    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-        found = facts.get("format") if isinstance(facts, dict) else None
-        raise CheckpointError(f"net '{path}' has format '{found}'; this version reads {FORMAT}")
+    found = facts.get("format") if isinstance(facts, dict) else None
+    if found not in (FORMAT, _ROUNDED_FORMAT):
+        raise CheckpointError(
+            f"net '{path}' has format '{found}'; this version reads {FORMAT} and {_ROUNDED_FORMAT}"
+        )
+    assert isinstance(facts, dict)
     return facts
 
 
@@ -185,8 +186,22 @@ def _check_use(path: Path, facts: dict[str, Any], game: Game | None) -> None:
         raise CheckpointError(f"net '{path}' does not tell the shapes of {' and '.join(_PARTS)}")
 
 
-def _widened(array: NDArray[Any]) -> NDArray[Any]:
-    return array.astype(np.float32) if array.dtype == np.float16 else array
+def _arrays(file: Any, part: str, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+    """Those arrays of a part that the file has. Raises ValueError for scales that do not fit."""
+    there = set(file.keys())
+    arrays = {}
+    for name in names:
+        place = f"{part}/{name}"
+        if place not in there:
+            continue
+        scales = place + SCALE_SUFFIX
+        try:
+            arrays[name] = widened(
+                file.get_tensor(place), file.get_tensor(scales) if scales in there else None
+            )
+        except ValueError as error:
+            raise ValueError(f"array '{name}' {error}") from None
+    return arrays
 
 
 def load_net(path: Path, game: Game | None = "short") -> ValueNet:
@@ -201,17 +216,12 @@ def load_net(path: Path, game: Game | None = "short") -> ValueNet:
             config = ValueNetConfig.from_dict(facts["net"])
         except ConfigError as error:
             raise CheckpointError(f"net '{path}' was made by another version: {error}") from None
-        names = set(file.keys())
         parts = {}
         for part in _PARTS:
             part_config = getattr(config, part)
             try:
-                arrays = {
-                    name: _widened(file.get_tensor(f"{part}/{name}"))
-                    for name in array_shapes(part_config)
-                    if f"{part}/{name}" in names
-                }
-            except TypeError as error:  # a kind of number that numpy has not
+                arrays = _arrays(file, part, array_shapes(part_config))
+            except (TypeError, ValueError) as error:  # TypeError: a number that numpy has not
                 raise CheckpointError(f"net '{path}', {part}: {error}") from None
             faults = check_arrays(part_config, arrays)
             if faults:

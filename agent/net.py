@@ -45,7 +45,7 @@ OUTPUTS: Final = ("win", "win_gammon", "win_bg", "lose_gammon", "lose_bg")
 Tails = Literal["one", "back9", "back25"]
 _NUM_TAILS: Final[dict[str, int]] = {"one": 1, "back9": 9, "back25": 25}
 _LARGEST_WIDTH: Final = 1024  # what the kernels' scratch holds
-_LARGEST_HIDDEN: Final = 256
+_LARGEST_HIDDEN: Final = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class NetConfig:
     experts: str = "contact-v1"
     """Expert inputs into the layer after the first; "none" or a name of `engine.features`."""
     hidden: int = 32
-    """Units of the second layer, 1 to 256; 0 = the outputs follow the first layer."""
+    """Units of the second layer, 1 to 512; 0 = the outputs follow the first layer."""
     tails: Tails = "one"
     """Layers after the first: "one" for all positions, "back9" by each side's checkers back."""
     groups: int = 1

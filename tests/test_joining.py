@@ -1,4 +1,4 @@
-"""Two nets made one: the mean of their outputs before the sigmoid, and what does not fit."""
+"""Nets made one: the mean of their outputs before the sigmoid, and what does not fit."""
 
 import dataclasses
 import itertools
@@ -125,6 +125,10 @@ def test_the_command(tmp_path: Path, capsys: Capture) -> None:
     boards = some_boards(40)
     expected = Evaluator(join_nets(*map(load_net, paths))).probabilities(boards)
     assert (Evaluator(net).probabilities(boards) == expected).all()
+    three = tmp_path / "three.safetensors"
+    assert run("join", *map(str, [*paths, paths[0]]), "--out", str(three)) == DONE
+    assert "72 units, pairs, contact-v1 (24), hidden 21, 3 groups" in capsys.readouterr().out
+    assert len(load_net(three).facts["parents"]) == 3
     assert run("best-move", "start", "--dice", "31", "--net", str(out), "--ply=1", "--json") == DONE
     assert json.loads(capsys.readouterr().out)["plays"]
 
@@ -141,5 +145,5 @@ def test_the_command(tmp_path: Path, capsys: Capture) -> None:
     save_net(paths[1], dataclasses.replace(load_net(paths[1]), facts={"rules": "caucasian"}))
     other_out = tmp_path / "more.safetensors"
     assert run("join", *map(str, paths), "--out", str(other_out)) == FAILED
-    assert "'international' and 'caucasian'; accepted: two of the same" in capsys.readouterr().err
+    assert "'international' and 'caucasian'; accepted: nets of the same" in capsys.readouterr().err
     assert not other_out.exists()

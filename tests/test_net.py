@@ -54,9 +54,9 @@ def arrays_of(net: ValueNet) -> dict[str, NDArray[np.float32]]:
         ("width", "8", "from 1 to 1024"),
         ("width", True, "from 1 to 1024"),
         ("width", None, "from 1 to 1024"),
-        ("hidden", -1, "from 0 to 256"),
-        ("hidden", 257, "from 0 to 256"),
-        ("hidden", False, "from 0 to 256"),
+        ("hidden", -1, "from 0 to 512"),
+        ("hidden", 513, "from 0 to 512"),
+        ("hidden", False, "from 0 to 512"),
         ("pairs", 1, "true or false"),
         ("pairs", "yes", "true or false"),
         ("experts", "contact-v2", "none, contact-v1"),
@@ -89,7 +89,7 @@ def test_all_wrong_settings_are_named_at_once() -> None:
     assert all(f"{setting} is '{value}'" in str(caught.value) for setting, value in wrong.items())
 
 
-@pytest.mark.parametrize(("width", "hidden"), [(1, 0), (1, 1), (1024, 256)])
+@pytest.mark.parametrize(("width", "hidden"), [(1, 0), (1, 1), (1024, 512)])
 def test_the_smallest_and_the_largest_net_answer(width: int, hidden: int) -> None:
     config = NetConfig(width=width, hidden=hidden, pairs=False, tails="back9")
     net = new_net(1, ValueNetConfig(contact=config, race=config))

@@ -1,19 +1,27 @@
 """`nardi net`: the facts of a net file, told whole and never trusted."""
 
+import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
 from agent import checkpoint
 from agent.checkpoint import load_net, save_net
+from agent.evaluator import Evaluator
+from agent.net import ValueNet
+from engine.moves import check_boards
 from engine.rules import INTERNATIONAL
 from nardi.cli import DONE, FAILED
 from nardi.net_facts import net_document, net_lines, warn_of_rules
 from tests.command_line import Capture, run
 from tests.nets import SMALL, all_arrays, random_net, small_net_file
+from tests.strategies import mixed_boards
 
 FACTS: dict[str, Any] = {
     "games": 400_000,
@@ -165,11 +173,81 @@ def test_refusals(content: bytes | None, message: str, tmp_path: Path, capsys: C
         assert str(path) in captured.err
 
 
+def steps_off(net: ValueNet, again: ValueNet) -> float:
+    """Largest difference of a weight, in steps of its row: 1/127 of the row's largest weight."""
+    off = 0.0
+    for part in ("contact", "race"):
+        for name, one in getattr(net, part)._asdict().items():
+            two = getattr(again, part)._asdict()[name]
+            assert two.dtype == np.float32
+            if name in ("bias", "b2", "b3"):
+                np.testing.assert_array_equal(one, two)
+            elif one.size:
+                step = np.abs(one).max(axis=-1, keepdims=True) / 127
+                np.testing.assert_array_equal(two[np.broadcast_to(step == 0, two.shape)], 0)
+                off = max(off, float((np.abs(one - two) / np.where(step > 0, step, 1)).max()))
+    return off
+
+
+def test_a_quarter_of_the_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, small = tmp_path / "net.safetensors", tmp_path / "small.safetensors"
+    net = random_net(SMALL, np.random.default_rng(1), {"games": 7})
+    net.contact.points[3] = 0
+    net.contact.points[4] *= 1e3  # a row of its own scale
+    save_net(path, net)
+    assert run("net", str(path), "--out", str(small)) == DONE
+    told = capsys.readouterr().out
+    assert str(small) in told
+    assert "2, short nardi" in told
+    assert small.stat().st_size < 0.5 * path.stat().st_size
+    again = load_net(small)
+    assert (again.facts["games"], again.config) == (7, net.config)
+    assert 0.4 < steps_off(net, again) < 0.5001
+    found = itertools.islice(mixed_boards(np.random.default_rng(4)), 200)
+    boards = check_boards(np.array([board for board, _ in found]))
+    far = Evaluator(net).probabilities(boards) - Evaluator(again).probabilities(boards)
+    assert 0 < np.abs(far).max() < 0.02
+    # What is written once more is not rounded any further.
+    save_net(tmp_path / "once more.safetensors", again, bits=8)
+    assert steps_off(again, load_net(tmp_path / "once more.safetensors")) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda arrays: arrays.pop("contact/points.scale"), "'points' is of 8 bits, but has no"),
+        (
+            lambda arrays: arrays.update({"contact/w2.scale": np.ones(3, dtype=np.float32)}),
+            "'w2' has scales of (3,) float32, its rows ask for",
+        ),
+        (
+            lambda arrays: arrays["contact/points.scale"].fill(np.nan),
+            "'points' holds numbers that are not finite",
+        ),
+    ],
+)
+def test_scales_that_do_not_fit_are_refused(
+    change: Callable[[dict[str, Any]], object],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "net.safetensors"
+    save_net(path, random_net(SMALL, np.random.default_rng(1)), bits=8)
+    with safe_open(path, framework="numpy") as file:
+        arrays = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
+        metadata = file.metadata()
+    change(arrays)
+    save_file(arrays, path, metadata=metadata)
+    assert run("net", str(path)) == FAILED
+    assert message in capsys.readouterr().err
+
+
 def test_half_the_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, small = tmp_path / "net.safetensors", tmp_path / "half.safetensors"
     net = random_net(SMALL, np.random.default_rng(1), {"games": 7})
     save_net(path, net)
-    assert run("net", str(path), "--half", str(small)) == DONE
+    assert run("net", str(path), "--out", str(small), "--bits", "16") == DONE
     assert str(small) in capsys.readouterr().out
     assert small.stat().st_size < 0.6 * path.stat().st_size
     again = load_net(small)
@@ -178,13 +256,18 @@ def test_half_the_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         for one, two in zip(getattr(net, part), getattr(again, part), strict=True):
             assert two.dtype == np.float32
             np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-6)
-    assert run("net", str(path), "--half", str(small)) == FAILED
+    assert run("net", str(path), "--out", str(small)) == FAILED
     assert "is there already; accepted: a new file" in capsys.readouterr().err
+    assert run("net", str(path), "--bits", "16") == FAILED
+    assert "--bits is of the file that --out names" in capsys.readouterr().err
     net.contact.bias[0] = 1e5
     save_net(path, net)
-    assert run("net", str(path), "--half", str(tmp_path / "x")) == FAILED
+    assert run("net", str(path), "--out", str(tmp_path / "x"), "--bits", "16") == FAILED
     assert "too large for 16 bits" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
+    # A row has a scale of its own, which is a float of 32 bits.
+    assert run("net", str(path), "--out", str(tmp_path / "x")) == DONE
+    assert load_net(tmp_path / "x").contact.bias[0] == 1e5
 
 
 def test_one_warning_where_a_net_has_learned_under_other_rules(

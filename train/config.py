@@ -169,6 +169,10 @@ class StageConfig:
     fresh: bool = False
     """Whether the stage's first generation is learned by new random weights: the noise of sampled
     results leaves units that hardly ever light, and no later stage wakes them."""
+    beside: int = 0
+    """New nets of random weights, shaped as a group of `net`, that learn from the stage's first
+    generation as the settled net goes on to; then all are made one net, with a group of units for
+    each. Half of what a net gets wrong is its own, and their mean leaves much of that out."""
     replay: int = 1
     """Rounds or generations in which a position is learned from: its own and those that follow."""
     batch: int | None = None
@@ -210,6 +214,10 @@ class StageConfig:
                 None if self.race_batch is None else _whole("race_batch", self.race_batch, 1),
                 None if self.average is None else _number("average", self.average, 0, 0.999999),
                 _flag("fresh", self.fresh),
+                _whole("beside", self.beside, 0),
+                "nets learn beside another from a generation; without generation 0 fits"
+                if self.generation == 0 and self.beside != 0
+                else None,
                 "fresh weights learn from a generation; without generation false fits"
                 if self.generation == 0 and self.fresh is True
                 else None,
@@ -293,6 +301,7 @@ class TrainConfig:
             raise ConfigError(
                 "first_net needs a stage with fresh weights of the shape of net after it"
             )
+        self._check_beside()
         rules = parse_rules(self.rules)
         if rules.end_rule != "no_draw":
             raise ConfigError(
@@ -302,6 +311,24 @@ class TrainConfig:
 
         if rules.game == "long":
             self._check_long()
+
+    def _check_beside(self) -> None:
+        """Raises ConfigError for nets beside the settled one that cannot be made one with it."""
+        fresh = [number for number, stage in enumerate(self.stage) if stage.fresh]
+        for number, stage in enumerate(self.stage):
+            if stage.beside == 0:
+                continue
+            if fresh and fresh[-1] >= number:
+                raise ConfigError(
+                    f"stage.{number}.beside is '{stage.beside}', but stage {fresh[-1]} begins with"
+                    " fresh weights; nets learn beside another after all such stages"
+                )
+            try:
+                self.net_after(len(fresh), number + 1)
+            except ConfigError as error:
+                raise ConfigError(
+                    f"stage.{number}.beside is '{stage.beside}', which is too many: {error}"
+                ) from None
 
     def _check_long(self) -> None:
         """Raises ConfigError for settings that fit short nardi alone."""
@@ -320,9 +347,41 @@ class TrainConfig:
                         " long nardi none fits"
                     )
 
-    def net_after(self, fresh_stages: int) -> ValueNetConfig:
-        """Shape of the net after so many stages have begun with fresh weights."""
-        return self.first_net if self.first_net is not None and fresh_stages == 0 else self.net
+    def net_after(self, fresh_stages: int, beside_stages: int = 0) -> ValueNetConfig:
+        """Shape of the net after so many stages have begun with fresh weights.
+
+        beside_stages: stages up to which nets that learned beside it were made one with it.
+        """
+        if self.first_net is not None and fresh_stages == 0:
+            return self.first_net
+        more = sum(stage.beside for stage in self.stage[:beside_stages])
+        if more == 0:
+            return self.net
+        group, contact = self.group_net.contact, self.net.contact
+        groups = contact.groups + more
+        return dataclasses.replace(
+            self.net,
+            contact=dataclasses.replace(
+                contact,
+                width=groups * group.width,
+                hidden=groups * group.hidden,
+                groups=groups if contact.hidden else 1,
+            ),
+        )
+
+    @property
+    def group_net(self) -> ValueNetConfig:
+        """Shape of a net that learns beside another: as `net`, one group of units for contact."""
+        contact = self.net.contact
+        return dataclasses.replace(
+            self.net,
+            contact=dataclasses.replace(
+                contact,
+                width=contact.width // contact.groups,
+                hidden=contact.hidden // contact.groups,
+                groups=1,
+            ),
+        )
 
     @property
     def play_rules(self) -> Rules:

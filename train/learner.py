@@ -1,5 +1,6 @@
 """Fitting a value net to targets: minibatch Adam for both nets, and the averaged weights."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,16 +80,18 @@ class Learner:
         targets: NDArray[np.float32],
         order: NDArray[np.int64],
         rate: float,
+        parts: Sequence[str] = _PARTS,
     ) -> LearnReport:
         """One pass over positions: boards `(N, 26)`, targets `(N, 5)`, in the order given.
 
-        rate: Adam's step size. Raises DivergedError at the first loss that is not finite.
+        rate: Adam's step size; parts: the nets that learn. Raises DivergedError at the first loss
+        that is not finite.
         """
         kinds = np.empty(len(boards), dtype=np.int64)
         board_kinds(boards, int(self.game == "long"), kinds)
         losses = dict.fromkeys(_PARTS, 0.0)
         counts = dict.fromkeys(_PARTS, 0)
-        for part in _PARTS:
+        for part in parts:
             chosen = order[kinds[order] == _KIND[part]]
             for group in self.optimizers[part].param_groups:
                 group["lr"] = rate * group["share"]

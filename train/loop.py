@@ -21,11 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.checkpoint import load_sorter
+from agent.joining import join_nets
 from agent.net import ValueNet, ValueNetConfig, new_value_net
 from engine.errors import ConfigError
 from engine.scoring import has_four_kinds
 from train.config import StageConfig, TrainConfig
-from train.learner import Learner
+from train.learner import Learner, LearnReport
 from train.progress import Learned, Played, Positions, Progress, RunState
 from train.selfplay import Round, RoundPlan, play_round
 
@@ -33,6 +34,7 @@ __all__ = ["Trainer"]
 
 _SALT_SORTER = (1 << 42) + 1  # spawn key of the sorter's first weights
 _SALT_FRESH = (1 << 42) + 2  # spawn keys of weights that a stage begins with
+_SALT_BESIDE = (1 << 42) + 3  # spawn keys of weights that learn beside the settled net
 _SALT_ORDER = 1 << 41  # spawn keys of the shuffles, beyond those of games and draws
 _SLICE = 65_536  # positions of a generation learned from between two moments that may be saved
 # Of the sorter in generations, whatever the net's: with small steps or few of them a new one names
@@ -86,6 +88,8 @@ class Trainer:
             self.state.sorter_games = max(config.selfplay.sorter_games, 1) if ready else 0
             self.sorter = Learner(first, config.learn, device)
             self.previous_sorter = self.sorter.averaged()
+        self.beside: list[Learner] = []
+        """Those that learn beside `learner` and will be made one with it."""
         self.window: list[Positions] = []
         """Positions of the latest rounds, those that later rounds learn from again."""
 
@@ -128,7 +132,7 @@ class Trainer:
             config = dataclasses.replace(config, race_batch=stage.race_batch)
         if stage.average is not None:
             config = dataclasses.replace(config, average=stage.average)
-        for learner in (self.learner, self.sorter):
+        for learner in (self.learner, self.sorter, *self.beside):
             if learner is not None:
                 learner.config = config
 
@@ -366,6 +370,8 @@ class Trainer:
             self.previous = self.learner.averaged()
         else:
             self.learner.restart()
+        if stage.beside and state.beside_stages <= state.generation_stage:
+            self.begin_beside(stage.beside)
         shape = self.config.selfplay.sorter
         if self.sorter is not None and shape is not None:
             if stage.fresh and state.sorter_games == 0:
@@ -373,6 +379,49 @@ class Trainer:
                 self.sorter = Learner(first, self.config.learn, self.device)
             else:
                 self.sorter.restart()
+
+    def begin_beside(self, count: int) -> None:
+        """New nets that learn beside the settled one, in the stage of the generation under way."""
+        stage = self.state.generation_stage
+        self.beside = [
+            Learner(
+                self._new_net(self.config.group_net, _SALT_BESIDE, stage, number),
+                self.config.learn,
+                self.device,
+            )
+            for number in range(count)
+        ]
+
+    def _learn_beside(
+        self,
+        boards: NDArray[np.int8],
+        targets: NDArray[np.float32],
+        order: NDArray[np.int64],
+        rate: float,
+    ) -> LearnReport:
+        """The settled net and those beside it, as many at once as threads play."""
+
+        def learn(number: int) -> LearnReport:
+            if number == 0:
+                return self.learner.learn(boards, targets, order, rate)
+            return self.beside[number - 1].learn(boards, targets, order, rate, ("contact",))
+
+        with ThreadPoolExecutor(max_workers=self.workers) as executor:
+            reports = list(executor.map(learn, range(1 + len(self.beside))))
+        for learner in self.beside:
+            learner.check_finite()
+        return reports[0]
+
+    def _join_beside(self) -> None:
+        """Make the settled net and those beside it one, if there are any."""
+        if not self.beside:
+            return
+        net = self.learner.averaged()
+        for learner in self.beside:
+            net = join_nets(net, dataclasses.replace(learner.averaged(), race=net.race))
+        self.beside = []
+        self.state.beside_stages = self.state.generation_stage + 1
+        self.learner = Learner(net, self.config.learn, self.device)
 
     def _learn_slice(
         self,
@@ -383,13 +432,12 @@ class Trainer:
         clock: "_Clock",
     ) -> Progress:
         state = self.state
-
         order = np.arange(len(boards))
         # The middle of the slice, so that the first steps are not of size 0.
         share = (state.learned + len(boards) / 2) / total
         rate = _cycle_rate(stage.rate, share)
         self._set_learning(stage)
-        report = self.learner.learn(boards, targets, order, rate)
+        report = self._learn_beside(boards, targets, order, rate)
         self.learner.check_finite()
         # The sorter is small; its cycle is the first pass.
         if self.sorter is not None and share * stage.passes < 1:
@@ -403,6 +451,7 @@ class Trainer:
         state.learned += len(boards)
         cycle = state.learned / total
         if state.learned >= total:
+            self._join_beside()
             state.generation_end = state.learned = 0
             self.previous, self.previous_sorter = self.learner.averaged(), self._sorter_net()
             self.window = self._kept(self.window, stage)

@@ -32,6 +32,8 @@ class RunState:
     """Positions that were learned from in its cycle of steps."""
     fresh_stages: int = 0
     """Stages up to which new weights were taken where the settings ask for them."""
+    beside_stages: int = 0
+    """Stages up to which nets that learned beside the settled one were made one with it."""
     sorter_games: int = 0
     """Games that the sorter has learned from."""
 

@@ -91,6 +91,8 @@ class Snapshot:
     """As `Learner.state` has it, of the net that sorts plays; None if the run has none."""
     previous_sorter: ValueNet | None = None
     """The sorter for the next round."""
+    beside: tuple[dict[str, NDArray[Any]], ...] = ()
+    """As `Learner.state` has it, of nets that learn beside the settled one."""
     window: tuple[Positions, ...] = ()
     """Positions of rounds that are learned from again."""
 
@@ -115,6 +117,8 @@ def save_state(path: Path, snapshot: Snapshot) -> None:
     if snapshot.sorter is not None and snapshot.previous_sorter is not None:
         arrays |= {f"sorter/{name}": array for name, array in snapshot.sorter.items()}
         arrays |= _net_arrays("previous_sorter", snapshot.previous_sorter)
+    for number, learner in enumerate(snapshot.beside):
+        arrays |= {f"beside/{number}/{name}": array for name, array in learner.items()}
     for number, part in enumerate(snapshot.window):
         arrays |= {f"window/{number}/{name}": a for name, a in part._asdict().items()}
     content = save(arrays, metadata={_KEY: json.dumps(facts, sort_keys=True)})
@@ -155,14 +159,14 @@ def load_state(path: Path) -> Snapshot:
             best=None if facts["best"] is None else _check(facts["best"]),
         )
         sorter, shape = _below(arrays, "sorter/"), record.config.selfplay.sorter
-        window = _below(arrays, "window/")
+        window, beside = _below(arrays, "window/"), _below(arrays, "beside/")
         state = RunState(**facts["state"])
         return Snapshot(
             record=record,
             state=state,
             learner=_below(arrays, "learner/"),
             previous=_previous(
-                record.config.net_after(state.fresh_stages),
+                record.config.net_after(state.fresh_stages, state.beside_stages),
                 _below(arrays, "previous/"),
                 record.config.play_rules,
             ),
@@ -173,6 +177,10 @@ def load_state(path: Path) -> Snapshot:
             )
             if sorter and shape is not None
             else None,
+            beside=tuple(
+                _below(beside, f"{number}/")
+                for number in range(len({name.partition("/")[0] for name in beside}))
+            ),
             window=tuple(
                 Positions(window[f"{number}/boards"], window[f"{number}/targets"])
                 for number in range(len(window) // 2)

@@ -141,7 +141,11 @@ class Run:
         )
         run = cls(folder, record, snapshot.previous, log_lengths=snapshot.log_lengths, **how)
         try:
+            run.trainer.state = dataclasses.replace(snapshot.state)
             run.trainer.learner.load_state(snapshot.learner)
+            run.trainer.begin_beside(len(snapshot.beside))
+            for learner, state in zip(run.trainer.beside, snapshot.beside, strict=True):
+                learner.load_state(state)
             if run.trainer.sorter is not None:
                 if snapshot.sorter is None:
                     raise KeyError("it has no sorter, which the settings ask for")
@@ -152,7 +156,6 @@ class Run:
         run.trainer.previous = snapshot.previous
         run.trainer.previous_sorter = snapshot.previous_sorter
         run.trainer.window = list(snapshot.window)
-        run.trainer.state = dataclasses.replace(snapshot.state)
         run._saved_games = snapshot.state.games
         return run
 
@@ -294,6 +297,7 @@ class Run:
                 log_lengths=self._metrics.lengths(),
                 sorter=None if self.trainer.sorter is None else self.trainer.sorter.state(),
                 previous_sorter=self.trainer.previous_sorter,
+                beside=tuple(learner.state() for learner in self.trainer.beside),
                 window=tuple(self.trainer.window),
             )
             save_state(self.folder.state, snapshot)

@@ -88,7 +88,7 @@ def new_work(
         np.zeros((28 * _STATES, width), dtype=np.float32),
         np.zeros(28 * _STATES, dtype=np.int64),
         np.zeros(2, dtype=np.int64),
-        np.zeros((2, 256), dtype=np.float32),
+        np.zeros((2, max(_num_second(contact), _num_second(race))), dtype=np.float32),
         np.zeros((_CHUNK, 5), dtype=np.float32),
         np.zeros((n_children, 5), dtype=np.float32),
         np.zeros(n_children, dtype=np.float32),
@@ -105,6 +105,13 @@ def _num_inputs(net: NetArrays) -> int:
     groups: int = net.w2.shape[0] // net.b3.shape[0]
     n_inputs: int = net.w2.shape[1]
     return width + n_inputs - width // groups
+
+
+def _num_second(net: NetArrays) -> int:
+    """Units of the second layer."""
+    groups: int = net.b2.shape[0] // net.b3.shape[0]
+    n_second: int = net.b2.shape[1]
+    return groups * n_second
 
 
 MOVER_SIDE = np.int64(0)

@@ -60,7 +60,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--preset",
         choices=_PRESETS,
         help="settings to begin with: smoke takes less than a minute, short about 20, strong"
-        " three hours; long is of long nardi; further goes on --from a strong net, also under other"
+        " four hours; long is of long nardi; further goes on --from a strong net, also under other"
         " --rules; default: short, of long nardi long",
     )
     parser.add_argument(

@@ -1,0 +1,70 @@
+"""Weights in fewer bits, for small files: as they are written, and as they are read again.
+
+In 16 bits a weight is a float of three digits. In 8 bits a row of weights, its last axis, is whole
+numbers from -127 to 127 with one scale for the row, so that each is off by at most 1/254 of the
+row's largest; biases, one axis of units, are too few to save on and stay as they are.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import CheckpointError
+
+__all__ = ["BITS", "SCALE_SUFFIX", "rounded", "widened"]
+
+BITS: Final = (8, 16, 32)
+"""Bits of a number in a file."""
+SCALE_SUFFIX: Final = ".scale"
+"""Added to the name of an array of 8 bits: the scales of its rows."""
+
+_LARGEST: Final = 127
+_BIASES: Final = ("bias", "b2", "b3")
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def rounded(name: str, array: NDArray[np.float32], bits: int) -> Arrays:
+    """An array of weights as the arrays of a file, by their names.
+
+    name: of the array, its part before a slash; bits: one of `BITS`. Raises CheckpointError if a
+    weight is too large for 16 bits.
+    """
+    if bits == 16:
+        with np.errstate(over="ignore"):  # told below
+            short = array.astype(np.float16)
+        if not np.isfinite(short).all():
+            raise CheckpointError("the net has weights above 65504, too large for 16 bits")
+        return {name: short}
+    if bits == 32 or name.rpartition("/")[2] in _BIASES:
+        return {name: np.ascontiguousarray(array)}
+    scales = np.max(np.abs(array), axis=-1, initial=0).astype(np.float32) / np.float32(_LARGEST)
+    # A row of zeros, or of numbers too small to divide by, is zeros.
+    usable = np.where(scales > np.finfo(np.float32).tiny, scales, np.float32(np.inf))
+    codes = np.rint(array / usable[..., np.newaxis])
+    return {
+        name: np.clip(codes, -_LARGEST, _LARGEST).astype(np.int8),
+        name + SCALE_SUFFIX: scales,
+    }
+
+
+def widened(array: NDArray[Any], scales: NDArray[Any] | None) -> NDArray[Any]:
+    """What a file holds of an array of weights, as float32; other kinds of numbers as they are.
+
+    scales: those of its rows, if the file has any. Raises ValueError, saying what is wrong, if they
+    do not fit.
+    """
+    if array.dtype == np.float16:
+        return array.astype(np.float32)
+    if array.dtype != np.int8:
+        return array
+    if scales is None:
+        raise ValueError("is of 8 bits, but has no scales")
+    if scales.shape != array.shape[:-1] or scales.dtype != np.float32:
+        raise ValueError(
+            f"has scales of {scales.shape} {scales.dtype}, its rows ask for"
+            f" {array.shape[:-1]} float32"
+        )
+    with np.errstate(over="ignore", invalid="ignore"):  # told by who checks the weights
+        return np.asarray(array.astype(np.float32) * scales[..., np.newaxis])
