@@ -2,7 +2,8 @@
 
 In 16 bits a weight is a float of three digits. In 8 bits a row of weights, its last axis, is whole
 numbers from -127 to 127 with one scale for the row, so that each is off by at most 1/254 of the
-row's largest; biases, one axis of units, are too few to save on and stay as they are.
+row's largest. Rows of zeros, a quarter of those of pairs, since no pair lights them, have scale 0
+and are left out. Biases, one axis of units, are too few to save on and stay as they are.
 """
 
 from typing import Any, Final
@@ -40,9 +41,10 @@ def rounded(name: str, array: NDArray[np.float32], bits: int) -> Arrays:
     if bits == 32 or name.rpartition("/")[2] in _BIASES:
         return {name: np.ascontiguousarray(array)}
     scales = np.max(np.abs(array), axis=-1, initial=0).astype(np.float32) / np.float32(_LARGEST)
-    # A row of zeros, or of numbers too small to divide by, is zeros.
-    usable = np.where(scales > np.finfo(np.float32).tiny, scales, np.float32(np.inf))
-    codes = np.rint(array / usable[..., np.newaxis])
+    # Numbers too small to divide by are zeros.
+    scales[scales <= np.finfo(np.float32).tiny] = 0
+    kept = scales > 0
+    codes = np.rint(array[kept] / scales[kept][:, np.newaxis])
     return {
         name: np.clip(codes, -_LARGEST, _LARGEST).astype(np.int8),
         name + SCALE_SUFFIX: scales,
@@ -61,10 +63,13 @@ def widened(array: NDArray[Any], scales: NDArray[Any] | None) -> NDArray[Any]:
         return array
     if scales is None:
         raise ValueError("is of 8 bits, but has no scales")
-    if scales.shape != array.shape[:-1] or scales.dtype != np.float32:
+    kept = scales != 0
+    if array.ndim != 2 or scales.dtype != np.float32 or np.count_nonzero(kept) != len(array):
         raise ValueError(
-            f"has scales of {scales.shape} {scales.dtype}, its rows ask for"
-            f" {array.shape[:-1]} float32"
+            f"is {array.shape} of 8 bits, but has {np.count_nonzero(kept)} scales, {scales.dtype};"
+            " accepted: one for each row, float32"
         )
+    weights = np.zeros((*scales.shape, array.shape[1]), dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):  # told by who checks the weights
-        return np.asarray(array.astype(np.float32) * scales[..., np.newaxis])
+        weights[kept] = array.astype(np.float32) * scales[kept][:, np.newaxis]
+    return weights

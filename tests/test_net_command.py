@@ -218,11 +218,17 @@ def test_a_quarter_of_the_size(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (lambda arrays: arrays.pop("contact/points.scale"), "'points' is of 8 bits, but has no"),
         (
             lambda arrays: arrays.update({"contact/w2.scale": np.ones(3, dtype=np.float32)}),
-            "'w2' has scales of (3,) float32, its rows ask for",
+            "'w2' is (32, 5) of 8 bits, but has 3 scales, float32; accepted: one for each row",
         ),
         (
             lambda arrays: arrays["contact/points.scale"].fill(np.nan),
             "'points' holds numbers that are not finite",
+        ),
+        (
+            lambda arrays: arrays.update(
+                {"contact/points.scale": arrays["contact/points.scale"][np.newaxis]}
+            ),
+            "'points' is (1, 370, 8) float32, its config asks for (370, 8) float32",
         ),
     ],
 )

@@ -48,7 +48,7 @@ def test_each_kind_is_about_what_it_says() -> None:
     for kind, name in enumerate(KINDS):
         boards = [drawn_board(np.random.default_rng([kind, i]), kind) for i in range(200)]
         back = [[checkers_back(board, side) for side in (0, 1)] for board in boards]
-        if name == "back game":
+        if name.endswith("back game"):
             assert all(max(anchors for _, anchors in sides) >= 2 for sides in back)
         elif name == "ace-point game":
             assert all(max(anchors for _, anchors in sides) >= 1 for sides in back)

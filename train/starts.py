@@ -12,10 +12,16 @@ from numpy.typing import NDArray
 
 __all__ = ["KINDS", "drawn_board"]
 
-KINDS: Final = ("back game", "ace-point game", "containment", "prime against prime")
+KINDS: Final = (
+    "back game",
+    "ace-point game",
+    "containment",
+    "prime against prime",
+    "early back game",
+)
 """What a board is about, for the side in trouble."""
 
-_CHANCES: Final = (0.45, 0.15, 0.2, 0.2)
+_CHANCES: Final = (0.25, 0.1, 0.15, 0.2, 0.3)
 _CHECKERS: Final = 15
 _POINTS: Final = np.arange(1, 25)
 
@@ -30,7 +36,7 @@ def drawn_board(generator: np.random.Generator, kind: int | None = None) -> NDAr
     if kind is None:
         kind = int(generator.choice(len(KINDS), p=_CHANCES))
     # Both counts are seen by their owner: 1-24 points, 25 the bar.
-    own, opp = (_back, _ace_point, _contained, _primes)[kind](generator)
+    own, opp = (_back, _ace_point, _contained, _primes, _early_back)[kind](generator)
     board = np.zeros(26, dtype=np.int8)
     board[1:25] = own[1:25] - opp[24:0:-1]
     board[25], board[0] = own[25], opp[25]
@@ -136,6 +142,22 @@ def _primes(generator: np.random.Generator) -> tuple[Counts, Counts]:
         )
         mine[made] += 2
         _spread(generator, mine, int(_CHECKERS - mine.sum()), 1, 15, blocked, 0.8)
+    return own, opp
+
+
+def _early_back(generator: np.random.Generator) -> tuple[Counts, Counts]:
+    """Two anchors or three while all is still open: the other side has not come home, nor got all
+    its own checkers past, and hardly a home board is made."""
+    own, opp = _anchors(generator, 2 + (generator.random() < 0.15)), _empty()
+    blocked = _seen(own)
+    free = [point for point in range(13, 25) if blocked[point] == 0]
+    behind = generator.choice(5, p=(0.35, 0.25, 0.25, 0.1, 0.05))
+    np.add.at(opp, generator.choice(free, size=behind), 1)
+    _spread(generator, opp, _CHECKERS - behind, 1, generator.choice((9, 13, 18)), blocked, 0.8)
+    if generator.random() < 0.2:
+        own[25] += 1 + (generator.random() < 0.2)
+    left = int(_CHECKERS - own.sum())
+    _spread(generator, own, left, 1, generator.choice((13, 18, 24)), _seen(opp), 0.9)
     return own, opp
 
 
