@@ -103,7 +103,7 @@ class Evaluator:
         """
         b = check_boards(boards, self._own_rules)
         probs = np.empty((len(b), 5), dtype=np.float32)
-        boards_probs(self.net.contact, self.net.race, b, self._work, probs)
+        boards_probs(self.net.playing.contact, self.net.playing.race, b, self._work, probs)
         self.n_evaluated += len(b)
         return probs
 
@@ -122,8 +122,8 @@ class Evaluator:
         b, faces = check_batch(boards, rolls, rules)
         out = np.empty_like(b)
         self.n_evaluated += choose_plays(
-            self.net.contact,
-            self.net.race,
+            self.net.playing.contact,
+            self.net.playing.race,
             b,
             faces,
             self._weights,
@@ -152,8 +152,8 @@ class Evaluator:
         for situation, rows in grouped(situations):
             table = table_of(situation)
             self.n_evaluated += choose_cubeful_plays(
-                self.net.contact,
-                self.net.race,
+                self.net.playing.contact,
+                self.net.playing.race,
                 b,
                 faces,
                 rows,
@@ -178,8 +178,8 @@ class Evaluator:
         faces = check_roll(roll)
         net = self.net
         rows, probs, codes = find_candidates(
-            net.contact,
-            net.race,
+            net.playing.contact,
+            net.playing.race,
             self._work,
             self._scratch,
             b,

@@ -11,7 +11,8 @@ points that they are worth above a gammon. So five outputs give the equity of ev
 import dataclasses
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, get_args
+from functools import cached_property
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,6 +167,29 @@ def array_shapes(config: NetConfig) -> dict[str, tuple[int, ...]]:
     }
 
 
+class Playing(NamedTuple):
+    """Weights of the nets for contact and for races, as `ValueNet.playing` has them."""
+
+    contact: NetArrays
+    race: NetArrays
+
+
+_LARGE_ARRAYS: Final = ("points", "pairs", "w2")
+
+
+def _in_16_bits(net: NetArrays) -> NetArrays | None:
+    """The net with its large arrays as the bits of 16-bit floats; None if one would be rounded."""
+    halves = {}
+    for name in _LARGE_ARRAYS:
+        array = getattr(net, name)
+        with np.errstate(over="ignore"):
+            half = array.astype(np.float16)
+        if not np.array_equal(half.astype(np.float32), array):
+            return None
+        halves[name] = half.view(np.uint16)  # numba has no arithmetic of these; kernels load them
+    return net._replace(**halves)
+
+
 @dataclass(frozen=True, eq=False)
 class ValueNet:
     """Weights of a value net with their shapes, and the facts that travel with them."""
@@ -190,6 +214,19 @@ class ValueNet:
     def is_long(self) -> bool:
         """Whether it is for long nardi, as kernels ask."""
         return self.game == "long"
+
+    @cached_property
+    def playing(self) -> Playing:
+        """Its weights as kernels that play take them.
+
+        If 16 bits hold every one of the large arrays exactly, as after reading a file of 8 or 16
+        bits, those are 16-bit floats: the same values to the last bit from half the memory, which
+        is what a large net waits for. The net's own arrays must not change afterwards.
+        """
+        parts = [_in_16_bits(net) for net in (self.contact, self.race)]
+        if any(part is None for part in parts):
+            return Playing(self.contact, self.race)
+        return Playing(*parts)
 
     def num_weights(self) -> int:
         """Number of weights of both nets."""

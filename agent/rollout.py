@@ -242,10 +242,10 @@ class Roller:
             (
                 nets._replace(weights=np.zeros((2, 6), dtype=np.float32)),
                 new_room(
-                    net.contact,
-                    net.race,
-                    small.contact,
-                    small.race,
+                    net.playing.contact,
+                    net.playing.race,
+                    small.playing.contact,
+                    small.playing.race,
                     self._tables,
                     cache_bytes,
                     5,
@@ -464,10 +464,10 @@ def _nets(
 ) -> Nets:
     small = sorter or net
     return Nets(
-        contact=net.contact,
-        race=net.race,
-        small_contact=small.contact,
-        small_race=small.race,
+        contact=net.playing.contact,
+        race=net.playing.race,
+        small_contact=small.playing.contact,
+        small_race=small.playing.race,
         keep=SORTED_KEPT if sorter else 0,
         window=np.float32(SORTED_WINDOW),
         weights=np.zeros((2, 6), dtype=np.float32),

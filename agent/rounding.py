@@ -1,9 +1,10 @@
 """Weights in fewer bits, for small files: as they are written, and as they are read again.
 
 In 16 bits a weight is a float of three digits. In 8 bits a row of weights, its last axis, is whole
-numbers from -127 to 127 with one scale for the row, so that each is off by at most 1/254 of the
-row's largest. Rows of zeros, a quarter of those of pairs, since no pair lights them, have scale 0
-and are left out. Biases, one axis of units, are too few to save on and stay as they are.
+numbers from -127 to 127 with one scale for the row, so that each is off by at most 1/220 of the
+row's largest; scales have four binary digits, so that 16-bit floats hold every product. Rows of
+zeros, a quarter of those of pairs, since no board lights them, have scale 0 and are left out.
+Biases, one axis of units, are too few to save on and stay as they are.
 """
 
 from typing import Any, Final
@@ -21,6 +22,7 @@ SCALE_SUFFIX: Final = ".scale"
 """Added to the name of an array of 8 bits: the scales of its rows."""
 
 _LARGEST: Final = 127
+_SMALLEST_EXPONENT: Final = -24
 _BIASES: Final = ("bias", "b2", "b3")
 
 Arrays = dict[str, NDArray[Any]]
@@ -40,15 +42,20 @@ def rounded(name: str, array: NDArray[np.float32], bits: int) -> Arrays:
         return {name: short}
     if bits == 32 or name.rpartition("/")[2] in _BIASES:
         return {name: np.ascontiguousarray(array)}
-    scales = np.max(np.abs(array), axis=-1, initial=0).astype(np.float32) / np.float32(_LARGEST)
-    # Numbers too small to divide by are zeros.
-    scales[scales <= np.finfo(np.float32).tiny] = 0
+    scales = _short(np.max(np.abs(array), axis=-1, initial=0) / _LARGEST)
     kept = scales > 0
     codes = np.rint(array[kept] / scales[kept][:, np.newaxis])
     return {
         name: np.clip(codes, -_LARGEST, _LARGEST).astype(np.int8),
         name + SCALE_SUFFIX: scales,
     }
+
+
+def _short(scales: NDArray[np.floating]) -> NDArray[np.float32]:
+    """The next numbers up of four binary digits, multiples of 16-bit floats' smallest."""
+    _, exponents = np.frexp(scales.astype(np.float64))
+    units = np.ldexp(1.0, np.maximum(exponents - 4, _SMALLEST_EXPONENT))
+    return (np.ceil(scales / units) * units).astype(np.float32)
 
 
 def widened(array: NDArray[Any], scales: NDArray[Any] | None) -> NDArray[Any]:

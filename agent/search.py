@@ -153,10 +153,10 @@ class Searcher:
         net, small = self.evaluator.net, self._small
         self._rooms = [
             new_room(
-                net.contact,
-                net.race,
-                small.contact,
-                small.race,
+                net.playing.contact,
+                net.playing.race,
+                small.playing.contact,
+                small.playing.race,
                 tables,
                 self._cache_bytes,
                 width,
@@ -396,10 +396,10 @@ class Searcher:
         kind = (weights.tobytes(), switches, None if situation is None else (situation, ply, met))
         generation = self._generations.setdefault(kind, len(self._generations) + 1)
         return Nets(
-            contact=net.contact,
-            race=net.race,
-            small_contact=small.contact,
-            small_race=small.race,
+            contact=net.playing.contact,
+            race=net.playing.race,
+            small_contact=small.playing.contact,
+            small_race=small.playing.race,
             keep=self._keep,
             window=self._window,
             weights=weights,

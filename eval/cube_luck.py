@@ -121,8 +121,8 @@ class CubeLuckMeter:
         table = table_of(situation)
         return float(
             cubeful_lucks(
-                self.net.contact,
-                self.net.race,
+                self.net.playing.contact,
+                self.net.playing.race,
                 np.require(boards, np.int8, ["C", "W"]),
                 np.require(rolls, np.int8, ["C", "W"]),
                 rows,

@@ -107,8 +107,8 @@ class LuckMeter:
         """
         lucks = np.empty(len(boards))
         lucks_of_rolls(
-            self.net.contact,
-            self.net.race,
+            self.net.playing.contact,
+            self.net.playing.race,
             np.require(boards, np.int8, ["C", "W"]),
             np.require(rolls, np.int8, ["C", "W"]),
             np.require(openings, np.bool_, ["C", "W"]),

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from agent.checkpoint import save_net
+from agent.checkpoint import load_net, save_net
 from agent.evaluator import Evaluator, cubeless_equity, load_evaluator, swap_sides
-from agent.net import NetConfig, ValueNet, ValueNetConfig
+from agent.net import NetConfig, Playing, ValueNet, ValueNetConfig
 from engine.board import BAR, START, Board, borne_off, flip, has_contact, phase
 from engine.errors import PositionError
 from engine.features import (
@@ -417,3 +417,57 @@ def test_loaded_nets_tell_their_name(tmp_path: Path) -> None:
     assert loaded.name == f"net:{path}"
     boards = afterstates()[:50]
     assert (loaded.probabilities(boards) == Evaluator(net).probabilities(boards)).all()
+
+
+# --- weights in fewer bits ---
+
+
+class _InFull(ValueNet):
+    """A net that plays with its arrays of 32 bits, whatever they hold."""
+
+    @property
+    def playing(self) -> Playing:  # type: ignore[override]
+        return Playing(self.contact, self.race)
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("name", ["25 tails", "groups", "nine tails without hidden layer"])
+def test_half_the_memory_changes_no_bit(name: str, bits: int, tmp_path: Path) -> None:
+    path = tmp_path / "small.safetensors"
+    save_net(path, evaluator(name).net, bits=bits)
+    net = load_net(path)
+    assert [part.pairs.dtype for part in net.playing] == [np.uint16] * 2
+    in_full = _InFull(net.config, net.contact, net.race)
+    assert [part.pairs.dtype for part in in_full.playing] == [np.float32] * 2
+    one, other = Evaluator(net), Evaluator(in_full)
+    assert (one.probabilities(afterstates()) == other.probabilities(afterstates())).all()
+    boards, rolls = positions()
+    assert (one.choose(boards, rolls) == other.choose(boards, rolls)).all()
+    for board, roll in zip(boards[:40], rolls[:40], strict=True):
+        mine, theirs = one.rank(board, roll.tolist()), other.rank(board, roll.tolist())
+        assert all((a == b).all() for a, b in zip(mine, theirs, strict=True))
+
+
+def test_weights_that_16_bits_cannot_hold_stay_as_they_are(tmp_path: Path) -> None:
+    net = random_net(SMALL, np.random.default_rng(1))
+    assert net.playing == Playing(net.contact, net.race)
+    path = tmp_path / "small.safetensors"
+    net.race.points[5] = 3e5  # in 8 bits a row has a scale of its own
+    save_net(path, net, bits=8)
+    again = load_net(path)
+    assert again.playing == Playing(again.contact, again.race)
+    assert again.race.points[5] == pytest.approx(3e5, rel=0.01)
+
+
+def test_rows_of_any_size_are_products_that_16_bits_hold(tmp_path: Path) -> None:
+    net = random_net(SMALL, np.random.default_rng(1))
+    sizes = 10.0 ** np.random.default_rng(2).uniform(-9, 4, len(net.contact.points))
+    net.contact.points[:] *= sizes[:, np.newaxis]
+    path = tmp_path / "small.safetensors"
+    save_net(path, net, bits=8)
+    again = load_net(path).contact.points
+    assert (again.astype(np.float16).astype(np.float32) == again).all()
+    most = np.abs(net.contact.points).max(axis=1, keepdims=True)
+    # A step of a row has four binary digits, and is a multiple of the smallest 16-bit float.
+    step = np.maximum(most / 127 * 9 / 8, most / 127 + 2.0**-24)
+    assert (np.abs(again - net.contact.points) <= 0.501 * step).all()

@@ -72,6 +72,16 @@ def _load(builder: Any, base: Any, offset: Any, vector: Any, place: int) -> Any:
     return builder.load(builder.bitcast(where, vector.as_pointer()), align=4)
 
 
+def _load_weights(builder: Any, kind: Any, base: Any, offset: Any, vector: Any, place: int) -> Any:
+    """The same of an array of weights, which may hold the bits of 16-bit floats."""
+    if kind.dtype != types.uint16:
+        return _load(builder, base, offset, vector, place)
+    half = ir.HalfType() if vector is _F32 else ir.VectorType(ir.HalfType(), _lanes(vector))
+    where = builder.gep(base, [builder.add(offset, _I64(place * _lanes(vector)))])
+    value = builder.load(builder.bitcast(where, half.as_pointer()), align=2)
+    return builder.fpext(value, vector)
+
+
 def _store(builder: Any, value: Any, base: Any, offset: Any, vector: Any, place: int) -> None:
     where = builder.gep(base, [builder.add(offset, _I64(place * _lanes(vector)))])
     builder.store(value, builder.bitcast(where, vector.as_pointer()), align=4)
@@ -131,7 +141,7 @@ def add_rows(
                     row = builder.load(builder.gep(rows_data, [builder.add(first, loop.index)]))
                     there = builder.add(builder.mul(row, width), offset)
                     for k in range(many):
-                        value = _load(builder, table_data, there, vector, k)
+                        value = _load_weights(builder, sig.args[2], table_data, there, vector, k)
                         builder.store(combine(builder.load(sums[k]), value), sums[k])
             for k in range(many):
                 _store(builder, builder.load(sums[k]), out_data, here, vector, k)
@@ -186,7 +196,7 @@ def matrix_vector(
                 x = _spread(builder, x, vector)
                 there = builder.add(builder.add(first, builder.mul(index, width)), offset)
                 for k in range(many):
-                    value = _load(builder, weights_data, there, vector, k)
+                    value = _load_weights(builder, sig.args[2], weights_data, there, vector, k)
                     place = sums[split][k]
                     builder.store(_fma(builder, x, value, builder.load(place), vector), place)
 
@@ -273,7 +283,7 @@ def active_matrix_vector(
                     x = _spread(builder, x, vector)
                     there = builder.add(builder.add(first, builder.mul(index, width)), offset)
                     for k in range(many):
-                        value = _load(builder, weights_data, there, vector, k)
+                        value = _load_weights(builder, sig.args[2], weights_data, there, vector, k)
                         builder.store(
                             _fma(builder, x, value, builder.load(sums[k]), vector), sums[k]
                         )

@@ -46,7 +46,8 @@ NetArrays = namedtuple("NetArrays", "points pairs bias w2 b2 w3 b3")
 points (370, H), pairs (6615, H) or (0, H), bias (H,), w2 (T, H + F, K), b2 (T, K), w3 (T, K, 5),
 b3 (T, 5). A net without a second hidden layer has K = 5 and w3 (T, 0, 5). With G groups, each of
 H / G units, the F inputs and K / G units behind them, w2 is (T G, H / G + F, K / G) and b2
-(T G, K / G), the groups of a tail one after the other."""
+(T G, K / G), the groups of a tail one after the other. points, pairs and w2 may be uint16, the bits
+of 16-bit floats."""
 
 Work = namedtuple(
     "Work",

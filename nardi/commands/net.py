@@ -33,7 +33,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--bits",
         type=int,
         choices=(8, 16, 32),
-        help="of --out: 8, a quarter of the size, weights to 1/254 of the largest of their row"
+        help="of --out: 8, a fifth of the size, weights to 1/220 of the largest of their row"
         " (default); 16, half the size, three digits; 32, as they were learned",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
