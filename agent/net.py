@@ -223,10 +223,10 @@ class ValueNet:
         bits, those are 16-bit floats: the same values to the last bit from half the memory, which
         is what a large net waits for. The net's own arrays must not change afterwards.
         """
-        parts = [_in_16_bits(net) for net in (self.contact, self.race)]
-        if any(part is None for part in parts):
+        contact, race = _in_16_bits(self.contact), _in_16_bits(self.race)
+        if contact is None or race is None:
             return Playing(self.contact, self.race)
-        return Playing(*parts)
+        return Playing(contact, race)
 
     def num_weights(self) -> int:
         """Number of weights of both nets."""

@@ -55,7 +55,7 @@ def _short(scales: NDArray[np.floating]) -> NDArray[np.float32]:
     """The next numbers up of four binary digits, multiples of 16-bit floats' smallest."""
     _, exponents = np.frexp(scales.astype(np.float64))
     units = np.ldexp(1.0, np.maximum(exponents - 4, _SMALLEST_EXPONENT))
-    return (np.ceil(scales / units) * units).astype(np.float32)
+    return np.asarray(np.ceil(scales / units) * units, dtype=np.float32)
 
 
 def widened(array: NDArray[Any], scales: NDArray[Any] | None) -> NDArray[Any]:
