@@ -231,7 +231,8 @@ def test_what_is_learned_are_the_points_of_the_result(rules: Rules) -> None:
     """Sampled, the result itself; with the luck of the dice taken out, the same in the mean."""
     sampled = games_of(rules, 1500, luck_adjusted=False)
     points = points_of(sampled.targets)
-    assert set(np.unique(sampled.targets[:, [2, 4]])) == {0, 0.5, 1}
+    # A backgammon is rare among good players; that it counts 1 is told by the tests above.
+    assert {0, 0.5} <= set(np.unique(sampled.targets[:, [2, 4]])) <= {0, 0.5, 1}
     assert {1, 2, 3, -1, -2, -3} <= set(np.unique(points)) <= {-4, -3, -2, -1, 1, 2, 3, 4}
     # A result belongs to its game: it changes sides at every ply and lasts for all of them.
     assert (points[1:] != -points[:-1]).sum() < sampled.games

@@ -33,7 +33,7 @@ def tiny(tmp_path: Path) -> list[str]:
         (["--set", "learn.bach=5"], "unknown setting 'learn.bach'"),
         (["--set", "checks.opponents=['expert']"], "unknown bot 'expert'; known: random"),
         (["--from", "none.safetensors"], "net 'none.safetensors' does not exist"),
-        (["--games", "1", "--preset", "strong"], "games is '1'; a whole number from 6 up fits"),
+        (["--games", "1", "--preset", "strong"], "games is '1'; a whole number from 8 up fits"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
