@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.checkpoint import load_sorter
-from agent.joining import join_nets
 from agent.net import ValueNet, ValueNetConfig, new_value_net
 from engine.errors import ConfigError
 from engine.scoring import has_four_kinds
+from train.beside import learn_together, one_net
 from train.config import StageConfig, TrainConfig
-from train.learner import Learner, LearnReport
+from train.learner import Learner
 from train.progress import Learned, Played, Positions, Progress, RunState
 from train.selfplay import Round, RoundPlan, play_round
 
@@ -392,33 +392,11 @@ class Trainer:
             for number in range(count)
         ]
 
-    def _learn_beside(
-        self,
-        boards: NDArray[np.int8],
-        targets: NDArray[np.float32],
-        order: NDArray[np.int64],
-        rate: float,
-    ) -> LearnReport:
-        """The settled net and those beside it, as many at once as threads play."""
-
-        def learn(number: int) -> LearnReport:
-            if number == 0:
-                return self.learner.learn(boards, targets, order, rate)
-            return self.beside[number - 1].learn(boards, targets, order, rate, ("contact",))
-
-        with ThreadPoolExecutor(max_workers=self.workers) as executor:
-            reports = list(executor.map(learn, range(1 + len(self.beside))))
-        for learner in self.beside:
-            learner.check_finite()
-        return reports[0]
-
     def _join_beside(self) -> None:
         """Make the settled net and those beside it one, if there are any."""
         if not self.beside:
             return
-        net = self.learner.averaged()
-        for learner in self.beside:
-            net = join_nets(net, dataclasses.replace(learner.averaged(), race=net.race))
+        net = one_net(self.learner, self.beside)
         self.beside = []
         self.state.beside_stages = self.state.generation_stage + 1
         self.learner = Learner(net, self.config.learn, self.device)
@@ -437,7 +415,9 @@ class Trainer:
         share = (state.learned + len(boards) / 2) / total
         rate = _cycle_rate(stage.rate, share)
         self._set_learning(stage)
-        report = self._learn_beside(boards, targets, order, rate)
+        report = learn_together(
+            self.learner, self.beside, boards, targets, order, rate, workers=self.workers
+        )
         self.learner.check_finite()
         # The sorter is small; its cycle is the first pass.
         if self.sorter is not None and share * stage.passes < 1:

@@ -1,0 +1,51 @@
+"""Nets that learn beside the settled one, and the one net that is made of all."""
+
+import dataclasses
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agent.joining import join_nets
+from agent.net import ValueNet
+from train.learner import Learner, LearnReport
+
+__all__ = ["learn_together", "one_net"]
+
+
+def learn_together(
+    settled: Learner,
+    beside: Sequence[Learner],
+    boards: NDArray[np.int8],
+    targets: NDArray[np.float32],
+    order: NDArray[np.int64],
+    rate: float,
+    *,
+    workers: int,
+) -> LearnReport:
+    """As `Learner.learn`, of all, up to `workers` at a time; gives the settled one's report.
+
+    Those beside it learn contact alone: races are the settled net's. Raises DivergedError.
+    """
+    if not beside:
+        return settled.learn(boards, targets, order, rate)
+    with ThreadPoolExecutor(max_workers=workers) as executor:
+        report = executor.submit(settled.learn, boards, targets, order, rate)
+        others = [
+            executor.submit(learner.learn, boards, targets, order, rate, ("contact",))
+            for learner in beside
+        ]
+        for other in others:
+            other.result()
+    for learner in beside:
+        learner.check_finite()
+    return report.result()
+
+
+def one_net(settled: Learner, beside: Sequence[Learner]) -> ValueNet:
+    """The averaged weights of all as groups of one net, with the settled one's race net."""
+    net = settled.averaged()
+    for learner in beside:
+        net = join_nets(net, dataclasses.replace(learner.averaged(), race=net.race))
+    return net
