@@ -208,8 +208,10 @@ def verdict_text(run: "Run", over: bool) -> str:
         lines.append(f"best net:    {folder.best} (after {record.best.games:,} games)")
     more = ""
     if over:
+        # Generations are long: five more, not all games again.
+        added = 5 * record.config.stage[-1].generation or state.games
         more = (
-            f" --games {2 * state.games}"
+            f" --games {state.games + added}"
             if record.minutes is None
             else f" --minutes {2 * record.minutes:g}"
         )

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import json
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,10 @@ from tests.generation_runs import CONFIG, FRESH, GENERATION, TINY, Seen, new_net
 from tests.strategies import mixed_boards
 from tests.tiny_runs import StopAfter, assert_same, begin, complete, go_on, weights
 from train import loop
+from train.config import StageConfig
 from train.config_files import config_from_values, config_text, read_values
 from train.loop import Trainer
+from train.resume import load_state
 from train.run import first_net
 
 
@@ -105,6 +108,28 @@ def test_nets_beside_the_settled_one_are_the_same_however_it_is_run(
         assert complete(run)
         assert_same(weights(run.trainer.net()), final)
     assert config_from_values(read_values(config_text(WITH_BESIDE), "text")) == WITH_BESIDE
+
+
+def test_a_run_that_is_over_goes_on_with_its_last_generations(tmp_path: Path) -> None:
+    """Not with sampled games again, which its net has nothing to learn from."""
+    sampled = StageConfig(games=40)
+    config = dataclasses.replace(CONFIG, stage=(sampled, dataclasses.replace(BESIDE, games=40)))
+    path = tmp_path / "run"
+    assert complete(begin(path, config))
+    assert complete(go_on(path, config=config.longer(120)))
+    record = load_state(path / "state.safetensors").record
+    assert [stage.games for stage in record.config.stage] == [40, 80]
+    rows = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
+    cycles = {row["games"] for row in rows if "train/cycle" in row}
+    assert cycles == {60, 80, 100, 120}
+    assert load_net(path / "last.safetensors").config.contact.groups == 3
+    # Of a run of minutes the last stage gets the time that is added.
+    timed = begin(tmp_path / "timed", config, minutes=1.0)
+    timed.save()
+    timed.close()
+    longer = go_on(tmp_path / "timed", minutes=2.0)
+    longer.close()
+    assert [stage.games for stage in longer.record.config.stage] == [40, 120]
 
 
 def test_nets_beside_that_could_not_be_made_one_are_refused() -> None:

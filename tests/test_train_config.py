@@ -48,6 +48,15 @@ def test_presets_grow() -> None:
     assert strong.net.contact.width > short.net.contact.width
 
 
+def test_more_games_go_to_generations_at_the_end_or_to_all_stages() -> None:
+    strong, short = load_config("strong"), load_config("short")
+    longer = strong.longer(strong.games + 120_000)
+    assert longer.stage[:-1] == strong.stage[:-1]
+    last = strong.stage[-1]
+    assert longer.stage[-1] == dataclasses.replace(last, games=last.games + 120_000)
+    assert short.longer(2 * short.games) == short.with_games(2 * short.games)
+
+
 def test_the_command_knows_the_presets() -> None:
     assert train_command._PRESETS == PRESETS
 

@@ -414,6 +414,18 @@ class TrainConfig:
             new_done = new_end
         return dataclasses.replace(self, stage=tuple(stages))
 
+    def longer(self, games: int) -> "TrainConfig":
+        """The same run with more games, to go on with where this one ends.
+
+        If it ends in generations its last stage gets them, for a settled net has nothing to learn
+        from the sampled games of stages before; else each stage keeps its share.
+        """
+        *before, last = self.stage
+        if not last.generation:
+            return self.with_games(games)
+        last = dataclasses.replace(last, games=last.games + games - self.games)
+        return dataclasses.replace(self, stage=(*before, last))
+
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):

@@ -72,7 +72,8 @@ class RunRecord:
     checks: tuple[Check, ...] = ()
     """All checks so far."""
     best: Check | None = None
-    """The check of the net in `best.safetensors`."""
+    """The check of the net in `best.safetensors`, the newest one that scored no less than the
+    highest score before it by more than its standard error."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ had without a stop; what is lost by a crash is the work since the last save, a m
 
 import contextlib
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -133,9 +134,12 @@ class Run:
         config: its settings with more games, minutes: a longer limit; None = as it was. Raises
         CheckpointError if the state does not fit the settings.
         """
+        config, limit = config or snapshot.record.config, snapshot.record.minutes
+        if limit and minutes is not None and config.stage[-1].generation:
+            config = config.longer(round(config.games * minutes / limit))
         record = dataclasses.replace(
             snapshot.record,
-            config=config or snapshot.record.config,
+            config=config,
             minutes=snapshot.record.minutes if minutes is None else minutes,
             resumed_at=(*snapshot.record.resumed_at, snapshot.state.games),
         )
@@ -255,12 +259,13 @@ class Run:
                 raise StoppedError
             scores.append(self._play_match(net, opponent))
         check = Check(games=self.games, scores=tuple(scores), values=self._measure(net))
-        best = self.record.best
-        is_best = best is None or scores[-1].ppg > best.scores[-1].ppg
+        # Of nets that play alike, as far as matches tell, the one that has learned more.
+        highest = max((old.scores[-1].ppg for old in self.record.checks), default=-math.inf)
+        is_best = scores[-1].ppg > highest - scores[-1].stderr_ppg
         self.record = dataclasses.replace(
             self.record,
             checks=(*self.record.checks, check),
-            best=check if is_best else best,
+            best=check if is_best else self.record.best,
         )
         values = {}
         for score in scores:

@@ -60,7 +60,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--preset",
         choices=_PRESETS,
         help="settings to begin with: smoke takes less than a minute, short about 20, strong"
-        " four hours; long is of long nardi; further goes on --from a strong net, also under other"
+        " two hours; long is of long nardi; further goes on --from a strong net, also under other"
         " --rules; default: short, of long nardi long",
     )
     parser.add_argument(
@@ -367,7 +367,7 @@ def _longer(
             raise ConfigError(
                 f"games '{args.games}'; accepted: more than the {config.games} that the run had"
             )
-        return config.with_games(args.games)
+        return config.longer(args.games)
     if args.minutes is not None:
         if minutes is None:
             raise ConfigError(f"the run is limited to {config.games} games; accepted: more --games")
