@@ -130,6 +130,19 @@ def test_checks_leave_no_trace_in_the_weights(whole: Path, tmp_path: Path) -> No
     assert_same(state_arrays(tmp_path / "run"), state_arrays(whole))
 
 
+@pytest.mark.parametrize(
+    ("scores", "best"), [([0.5, 0.9, 0.83, 0.76], 2), ([0.5, 0.9, 0.76, 0.83], 3)]
+)
+def test_the_newest_of_nets_that_score_alike_is_best(
+    scores: list[float], best: int, tmp_path: Path
+) -> None:
+    """Within a standard error, 0.1, of the highest score; not of one that was lower already."""
+    assert complete(begin(tmp_path / "run", play_match=made_up_match(scores, [])))
+    record = load_state(tmp_path / "run" / "state.safetensors").record
+    assert record.best == record.checks[best]
+    assert load_net(tmp_path / "run" / "best.safetensors").facts["games"] == [0, 60, 120, 210][best]
+
+
 def test_global_random_numbers_do_not_matter(whole: Path, tmp_path: Path) -> None:
     import torch
 

@@ -244,18 +244,6 @@ def test_schedule_of_checks(tmp_path: Path) -> None:
     }
 
 
-def test_the_newest_of_nets_that_score_alike_is_best(tmp_path: Path) -> None:
-    """Within a standard error, 0.1, of the highest score; not of one that was lower already."""
-    seen = Seen()
-    work = begin(tmp_path, play_match=made_up_match([0.5, 0.9, 0.83, 0.76], []), watch=seen)
-    assert work.run()
-    work.close()
-    assert seen.checks == [(0, True), (60, True), (120, True), (210, False)]
-    record = load_state(tmp_path / "state.safetensors").record
-    assert record.best == record.checks[2]
-    assert load_net(tmp_path / "best.safetensors").facts["games"] == 120
-
-
 def test_checks_go_on_after_a_stop(tmp_path: Path) -> None:
     scores = [-2.0, 0.5, 0.3, 0.7]
     played: list[int] = []
