@@ -42,13 +42,28 @@ def rounded(name: str, array: NDArray[np.float32], bits: int) -> Arrays:
         return {name: short}
     if bits == 32 or name.rpartition("/")[2] in _BIASES:
         return {name: np.ascontiguousarray(array)}
-    scales = _short(np.max(np.abs(array), axis=-1, initial=0) / _LARGEST)
+    scales = _scales(array)
     kept = scales > 0
     codes = np.rint(array[kept] / scales[kept][:, np.newaxis])
     return {
         name: np.clip(codes, -_LARGEST, _LARGEST).astype(np.int8),
         name + SCALE_SUFFIX: scales,
     }
+
+
+def _scales(array: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The least scale of each row, or the one that it was rounded with before, to stay as it is."""
+    least = larger = _short(np.max(np.abs(array), axis=-1, initial=0) / _LARGEST)
+    chosen = least.copy()
+    open_rows = least > 0
+    # Such a row's largest number is over 110, so that its scale is among the next few.
+    for _ in range(3):
+        steps = np.where(larger > 0, larger, 1)[..., np.newaxis]
+        exact = open_rows & np.all(np.rint(array / steps) * steps == array, axis=-1)
+        chosen[exact] = larger[exact]
+        open_rows &= ~exact
+        larger = _short(np.nextafter(larger, np.float32(np.inf)))
+    return chosen
 
 
 def _short(scales: NDArray[np.floating]) -> NDArray[np.float32]:

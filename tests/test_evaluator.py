@@ -471,3 +471,6 @@ def test_rows_of_any_size_are_products_that_16_bits_hold(tmp_path: Path) -> None
     # A step of a row has four binary digits, and is a multiple of the smallest 16-bit float.
     step = np.maximum(most / 127 * 9 / 8, most / 127 + 2.0**-24)
     assert (np.abs(again - net.contact.points) <= 0.501 * step).all()
+    # What was rounded once stays as it is.
+    save_net(tmp_path / "again.safetensors", load_net(path), bits=8)
+    assert load_net(tmp_path / "again.safetensors").checksum() == load_net(path).checksum()
