@@ -53,9 +53,9 @@ def rounded(name: str, array: NDArray[np.float32], bits: int) -> Arrays:
 
 def _scales(array: NDArray[np.float32]) -> NDArray[np.float32]:
     """The least scale of each row, or the one that it was rounded with before, to stay as it is."""
-    least = larger = _short(np.max(np.abs(array), axis=-1, initial=0) / _LARGEST)
-    chosen = least.copy()
-    open_rows = least > 0
+    larger = _short(np.max(np.abs(array), axis=-1, initial=0) / _LARGEST)
+    chosen = larger.copy()
+    open_rows = larger > 0
     # Such a row's largest number is over 110, so that its scale is among the next few.
     for _ in range(3):
         steps = np.where(larger > 0, larger, 1)[..., np.newaxis]
