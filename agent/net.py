@@ -228,6 +228,23 @@ class ValueNet:
             return Playing(self.contact, self.race)
         return Playing(contact, race)
 
+    def in_half(self) -> "ValueNet":
+        """A copy whose large arrays are rounded to 16-bit floats, so that `playing` holds them so.
+
+        Equities change by some 1e-4. A net with a weight too large for that is given as it is.
+        """
+        parts = []
+        for net in (self.contact, self.race):
+            with np.errstate(over="ignore"):
+                arrays = {
+                    name: getattr(net, name).astype(np.float16).astype(np.float32)
+                    for name in _LARGE_ARRAYS
+                }
+            if not all(np.isfinite(array).all() for array in arrays.values()):
+                return self
+            parts.append(net._replace(**arrays))
+        return dataclasses.replace(self, contact=parts[0], race=parts[1])
+
     def num_weights(self) -> int:
         """Number of weights of both nets."""
         return sum(a.size for net in (self.contact, self.race) for a in net)

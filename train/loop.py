@@ -312,7 +312,8 @@ class Trainer:
     ) -> bool:
         """Play the rest of a generation, or drop it if time is over; False if told to stop."""
         state = self.state
-        player, sorter = self.learner.averaged(), self._sorter_net()
+        # From half the memory, which is what a large net waits for.
+        player, sorter = self.learner.averaged().in_half(), self._sorter_net()
         plan = self._plan(state.games)
         chunks = play_round(player, plan, executor, sorter)
         while True:

@@ -189,10 +189,10 @@ def play_exact(
     doublet; first_game: number of the first one, which keys its dice.
     """
     n_games = len(starts)
-    small = sorter or net
+    large, small = net.playing, (sorter or net).playing
     room = new_room(
-        net.contact,
-        net.race,
+        large.contact,
+        large.race,
         small.contact,
         small.race,
         load_tables() if fits_rules(plan.rules) else None,
@@ -201,8 +201,8 @@ def play_exact(
         scheme=net.scheme,
     )
     nets = Nets(
-        contact=net.contact,
-        race=net.race,
+        contact=large.contact,
+        race=large.race,
         small_contact=small.contact,
         small_race=small.race,
         keep=plan.sorter_keep,
