@@ -459,6 +459,23 @@ def test_weights_that_16_bits_cannot_hold_stay_as_they_are(tmp_path: Path) -> No
     assert again.race.points[5] == pytest.approx(3e5, rel=0.01)
 
 
+def test_a_net_in_half_plays_nearly_as_it_did() -> None:
+    net = random_net(SMALL, np.random.default_rng(1))
+    half = net.in_half()
+    assert [part.pairs.dtype for part in half.playing] == [np.uint16] * 2
+    for part in ("contact", "race"):
+        for name, array in getattr(net, part)._asdict().items():
+            rounded = getattr(getattr(half, part), name)
+            assert rounded.dtype == np.float32
+            assert rounded == pytest.approx(array, rel=2**-11, abs=2**-25), name
+    change = Evaluator(half).probabilities(afterstates())
+    change -= Evaluator(net).probabilities(afterstates())
+    assert 0 < np.abs(change).max() < 1e-3
+    assert half.in_half().checksum() == half.checksum()
+    net.race.points[5] = 3e5
+    assert net.in_half() is net
+
+
 def test_rows_of_any_size_are_products_that_16_bits_hold(tmp_path: Path) -> None:
     net = random_net(SMALL, np.random.default_rng(1))
     sizes = 10.0 ** np.random.default_rng(2).uniform(-9, 4, len(net.contact.points))

@@ -1,12 +1,14 @@
 """Fitting to targets: loss, masks, averages, states, and stopping when numbers run away."""
 
 import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
 
+import train.learner as learner_module
 from agent.evaluator import Evaluator
 from agent.net import NetConfig, ValueNet, ValueNetConfig, new_value_net
 from engine.board import START, flip, has_contact
@@ -367,6 +369,44 @@ def test_the_same_positions_give_the_same_weights(rng: np.random.Generator) -> N
     other = Learner(new_net(), LearnConfig(batch=16))
     other.learn(boards, targets, np.arange(len(boards)), 0.01)
     assert not states_equal(turned.state(), other.state())
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_any_number_of_threads_learns_the_same(
+    threads: int, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    # Many pieces of a minibatch, and blocks that end within arrays and hold parts of several.
+    monkeypatch.setattr(learner_module, "_PIECE", 10)
+    monkeypatch.setattr(learner_module, "_BLOCK", 3_000)
+    boards = some_boards(rng, 100)
+    targets = some_targets(rng, boards)
+    order = rng.permutation(len(boards))
+    config = LearnConfig(batch=48, average=0.9)
+    alone = Learner(new_net(), config)
+    reports = [alone.learn(boards, targets, order, 0.01) for _ in range(3)]
+    with ThreadPoolExecutor(threads) as executor:
+        shared = Learner(new_net(), config)
+        again = [shared.learn(boards, targets, order, 0.01, executor=executor) for _ in range(3)]
+    assert again == reports
+    assert states_equal(shared.state(), alone.state())
+
+
+def test_pieces_of_a_minibatch_make_one_step(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    boards = some_boards(rng, 100)
+    targets = some_targets(rng, boards)
+    whole = Learner(new_net(), LearnConfig(batch=64, average=0.5))
+    learn(whole, boards, targets, 1)
+    monkeypatch.setattr(learner_module, "_PIECE", 7)
+    monkeypatch.setattr(learner_module, "_BLOCK", 100)
+    pieces = Learner(new_net(), LearnConfig(batch=64, average=0.5))
+    learn(pieces, boards, targets, 1)
+    assert pieces.steps == whole.steps
+    states = whole.state(), pieces.state()
+    assert states[0].keys() == states[1].keys()
+    for name, values in states[0].items():
+        assert states[1][name] == pytest.approx(values, rel=1e-3, abs=1e-5), name
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

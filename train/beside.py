@@ -24,13 +24,15 @@ def learn_together(
     *,
     workers: int,
 ) -> LearnReport:
-    """As `Learner.learn`, of all, up to `workers` at a time; gives the settled one's report.
+    """As `Learner.learn`, of all, in up to `workers` threads; gives the settled one's report.
 
-    Those beside it learn contact alone: races are the settled net's. Raises DivergedError.
+    Each has a thread of its own; a net that learns alone has all of them. Those beside the settled
+    one learn contact alone: races are that net's. Raises DivergedError.
     """
-    if not beside:
-        return settled.learn(boards, targets, order, rate)
     with ThreadPoolExecutor(max_workers=workers) as executor:
+        if not beside:
+            threads = executor if workers > 1 else None
+            return settled.learn(boards, targets, order, rate, executor=threads)
         report = executor.submit(settled.learn, boards, targets, order, rate)
         others = [
             executor.submit(learner.learn, boards, targets, order, rate, ("contact",))

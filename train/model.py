@@ -23,9 +23,9 @@ __all__ = ["Batch", "TwinNet", "encode_batch"]
 class Batch:
     """What a net takes of B boards; arrays of `train.kernels.rows.encode`."""
 
-    points: NDArray[np.int32]
+    points: NDArray[np.int64]
     n_points: NDArray[np.int64]
-    pairs: NDArray[np.int32]
+    pairs: NDArray[np.int64]
     n_pairs: NDArray[np.int64]
     experts: Tensor
     tails: Tensor
@@ -47,8 +47,8 @@ def encode_batch(
     `agent.kernels.boards`.
     """
     n = len(order)
-    points = np.empty((n, MAX_POINT_ROWS), dtype=np.int32)
-    pairs = np.empty((n, MAX_PAIR_ROWS if config.pairs else 1), dtype=np.int32)
+    points = np.empty((n, MAX_POINT_ROWS), dtype=np.int64)
+    pairs = np.empty((n, MAX_PAIR_ROWS if config.pairs else 1), dtype=np.int64)
     n_points = np.empty(n, dtype=np.int64)
     n_pairs = np.empty(n, dtype=np.int64)
     experts = np.empty((n, config.num_experts), dtype=np.float32)
@@ -174,11 +174,11 @@ class TwinNet(nn.Module):
         return torch.cat(outs)[torch.argsort(order, stable=True)]
 
 
-def _bag(weights: Tensor, rows: NDArray[np.int32], n_rows: NDArray[np.int64]) -> Tensor:
+def _bag(weights: Tensor, rows: NDArray[np.int64], n_rows: NDArray[np.int64]) -> Tensor:
     lit = np.arange(rows.shape[1])[None, :] < n_rows[:, None]
     offsets = np.concatenate([[0], np.cumsum(n_rows)[:-1]])
     return nn.functional.embedding_bag(
-        torch.from_numpy(rows[lit].astype(np.int64)).to(weights.device),
+        torch.from_numpy(rows[lit]).to(weights.device),
         weights,
         torch.from_numpy(offsets).to(weights.device),
         mode="sum",

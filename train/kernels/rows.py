@@ -3,6 +3,7 @@
 import numpy as np
 
 from agent.kernels.boards import board_kind, num_tail, possible_outcomes, see_board
+from agent.kernels.simd import add_rows
 from agent.kernels.value import first_layer_rows
 from engine.compiled import kernel
 from engine.expert_inputs import contact_inputs
@@ -43,7 +44,7 @@ def encode(
 ):
     """Everything the learner takes of boards[order]: rows of the first layer, inputs, tails.
 
-    points: `(B, MAX_POINT_ROWS)` and pairs: `(B, MAX_PAIR_ROWS)` int32 with their counts;
+    points: `(B, MAX_POINT_ROWS)` and pairs: `(B, MAX_PAIR_ROWS)` int64 with their counts;
     experts: `(B, F)` float32; tails: `(B,)` int64; possible: `(B, 5)` float32, 1 for outcomes that
     the rules leave open; scheme: of `agent.kernels.boards`.
     """
@@ -59,19 +60,31 @@ def encode(
 
 @kernel
 def gather(weights, rows, n_rows, out):
-    """out[b] += sum of the rows that board b lights."""
+    """out[b] += sum of the rows that board b lights; weights, out: float32, rows: int64."""
     for b in range(len(n_rows)):
-        for k in range(n_rows[b]):
-            row = rows[b, k]
-            for h in range(out.shape[1]):
-                out[b, h] += weights[row, h]
+        add_rows(out, b, weights, rows[b], n_rows[b], 0)
 
 
 @kernel
 def scatter(grad_out, rows, n_rows, grad):
-    """grad[row] += grad_out[b] for every row that board b lights."""
+    """grad[row] += grad_out[b] for every row that board b lights; arrays as of `gather`.
+
+    Row after row, each from all of its boards in their order, so that a row stays in registers.
+    """
+    firsts = np.zeros(len(grad) + 1, dtype=np.int64)
+    for b in range(len(n_rows)):
+        for k in range(n_rows[b]):
+            firsts[rows[b, k] + 1] += 1
+    for row in range(len(grad)):
+        firsts[row + 1] += firsts[row]
+    places = firsts[:-1].copy()
+    boards = np.empty(firsts[-1], dtype=np.int64)
     for b in range(len(n_rows)):
         for k in range(n_rows[b]):
             row = rows[b, k]
-            for h in range(grad_out.shape[1]):
-                grad[row, h] += grad_out[b, h]
+            boards[places[row]] = b
+            places[row] += 1
+    for row in range(len(grad)):
+        n = firsts[row + 1] - firsts[row]
+        if n:
+            add_rows(grad, row, grad_out, boards[firsts[row] :], n, 0)
