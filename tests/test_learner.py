@@ -104,6 +104,43 @@ def test_loss_is_the_mean_cross_entropy_over_positions(rng: np.random.Generator)
     assert report.race_loss == pytest.approx(terms[~contact].sum(axis=1).mean(), rel=1e-3)
 
 
+def test_positions_count_by_their_weights(rng: np.random.Generator) -> None:
+    boards = some_boards(rng, 40)
+    targets = some_targets(rng, boards)
+    order = np.arange(40)
+    weights = rng.random(40).astype(np.float32)
+    weights[::4] = 0
+
+    def learned(wanted: Targets, counts: NDArray[np.float32] | None) -> tuple[Learner, LearnReport]:
+        learner = Learner(new_net(), NO_AVERAGE)
+        return learner, learner.learn(boards, wanted, order, 0.01, weights=counts)
+
+    # Without weights, each counts 1.
+    plain, report = learned(targets, None)
+    ones, of_ones = learned(targets, np.ones(40, dtype=np.float32))
+    assert report == of_ones
+    assert states_equal(plain.state(), ones.state())
+    # What counts nothing teaches nothing.
+    some, of_some = learned(targets, weights)
+    other_targets = targets.copy()
+    other_targets[::4] = 0.5
+    others, of_others = learned(other_targets, weights)
+    assert of_some == of_others
+    assert states_equal(some.state(), others.state())
+    # The loss is the weighted one: linear in the weights.
+    each = [learned(targets, np.eye(40, dtype=np.float32)[k])[1] for k in range(40)]
+    assert of_some.loss == pytest.approx(
+        sum(w * one.loss for w, one in zip(weights, each, strict=True)), rel=1e-4
+    )
+    assert of_some.race_loss == pytest.approx(
+        sum(w * one.race_loss for w, one in zip(weights, each, strict=True)), rel=1e-4
+    )
+    # Half of a weight moves Adam's first moment by half.
+    halved, _ = learned(targets, weights / 2)
+    for name in ("contact/exp_avg/w2", "race/exp_avg/points"):
+        assert halved.state()[name] == pytest.approx(some.state()[name] / 2, abs=1e-8)
+
+
 def test_only_positions_of_the_order_are_learned_from(rng: np.random.Generator) -> None:
     boards = some_boards(rng, 12)
     targets = some_targets(rng, boards)

@@ -317,6 +317,35 @@ def test_games_from_drawn_boards_may_have_a_lambda_of_their_own() -> None:
     assert not np.array_equal(targets[kinds == 1], low.targets[kinds == 1])
 
 
+def test_games_from_drawn_boards_may_count_less() -> None:
+    """Their contact does; how they are played and what is learned of them stays."""
+    plan = dataclasses.replace(
+        PLAN, games=20, games_per_call=20, drawn_starts=0.5, drawn_lambda=1.0, random_openings=0.0
+    )
+    alike = play_chunk(a_net(1), plan, 0, 20)
+    assert (alike.weights == 1).all()
+    less = play_chunk(a_net(1), dataclasses.replace(plan, drawn_weight=0.25), 0, 20)
+    np.testing.assert_array_equal(less.boards, alike.boards)
+    np.testing.assert_array_equal(less.targets, alike.targets)
+    assert less.weights.dtype == np.float32
+    kinds = np.empty(len(less.boards), dtype=np.int64)
+    board_kinds(less.boards, 0, kinds)
+    other = play_chunk(a_net(1), dataclasses.replace(plan, drawn_lambda=0.0), 0, 20)
+    of_drawn = (other.targets != alike.targets).any(1) & (kinds == 1)
+    assert 0.2 < of_drawn.mean() < 0.9
+    assert (less.weights[of_drawn] == 0.25).all()
+    # A λ shows nowhere at a game's last ply; those of drawn games count less as well.
+    assert set(np.unique(less.weights)) == {0.25, 1}
+    assert (less.weights[kinds == 2] == 1).all()
+    assert (less.weights == 0.25).sum() - of_drawn.sum() <= 20
+    starts = np.flatnonzero((less.boards == np.array(START, dtype=np.int8)).all(1))
+    assert (less.weights[starts] == 1).all()
+    with pytest.raises(ConfigError, match="drawn_weight is for games whose luck is adjusted"):
+        StageConfig(games=10, drawn_weight=0.5)
+    with pytest.raises(ConfigError, match=r"drawn_weight is '1\.5'"):
+        StageConfig(games=10, luck_adjusted=True, drawn_weight=1.5)
+
+
 def test_a_lambda_of_races_needs_luck_adjusted_games() -> None:
     with pytest.raises(ConfigError, match="drawn_lambda is for games whose luck is adjusted"):
         StageConfig(games=10, drawn_lambda=1.0)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from agent.joining import join_nets
 from agent.net import ValueNet
 from train.learner import Learner, LearnReport
+from train.progress import Positions
 
 __all__ = ["learn_together", "one_net"]
 
@@ -17,8 +18,7 @@ __all__ = ["learn_together", "one_net"]
 def learn_together(
     settled: Learner,
     beside: Sequence[Learner],
-    boards: NDArray[np.int8],
-    targets: NDArray[np.float32],
+    positions: Positions,
     order: NDArray[np.int64],
     rate: float,
     *,
@@ -29,13 +29,16 @@ def learn_together(
     Each has a thread of its own; a net that learns alone has all of them. Those beside the settled
     one learn contact alone: races are that net's. Raises DivergedError.
     """
+    boards, targets, weights = positions
     with ThreadPoolExecutor(max_workers=workers) as executor:
         if not beside:
             threads = executor if workers > 1 else None
-            return settled.learn(boards, targets, order, rate, executor=threads)
-        report = executor.submit(settled.learn, boards, targets, order, rate)
+            return settled.learn(boards, targets, order, rate, executor=threads, weights=weights)
+        report = executor.submit(settled.learn, boards, targets, order, rate, weights=weights)
         others = [
-            executor.submit(learner.learn, boards, targets, order, rate, ("contact",))
+            executor.submit(
+                learner.learn, boards, targets, order, rate, ("contact",), weights=weights
+            )
             for learner in beside
         ]
         for other in others:

@@ -161,6 +161,9 @@ class StageConfig:
     """λ in games from drawn boards where luck is adjusted, in contact; None = as in the others. A
     plan takes longer than the returns of a small λ look ahead, and what the net wrongly thinks of
     it would teach itself."""
+    drawn_weight: float = 1.0
+    """What a contact position of such a game counts in the loss, of 1 for others: a λ near 1 has
+    twenty times the noise, which all positions would learn."""
     generation: int = 0
     """Games that one settled net plays before they are learned from, in a cycle of steps from
     `rate[0]` to `rate[1]` that settles the next net; 0 = each round is learned from at once."""
@@ -206,6 +209,7 @@ class StageConfig:
                 None
                 if self.drawn_lambda is None
                 else _number("drawn_lambda", self.drawn_lambda, 0, 1),
+                _number("drawn_weight", self.drawn_weight, 0, 1),
                 _flag("luck_adjusted", self.luck_adjusted),
                 _whole("generation", self.generation, 0),
                 _whole("passes", self.passes, 1),
@@ -226,6 +230,9 @@ class StageConfig:
                 else None,
                 "races are left out where luck is adjusted; without luck_adjusted 1 fits"
                 if self.luck_adjusted is False and self.races != 1
+                else None,
+                "drawn_weight is for games whose luck is adjusted; without luck_adjusted 1 fits"
+                if self.luck_adjusted is False and self.drawn_weight != 1
                 else None,
                 *(
                     f"{name} is for games whose luck is adjusted; without luck_adjusted none fits"

@@ -22,6 +22,7 @@ from engine.errors import ConfigError, NardiError
 from train.config import LearnConfig
 from train.kernels.rows import board_kinds
 from train.model import TwinNet, encode_batch
+from train.progress import Positions
 
 __all__ = ["DivergedError", "LearnReport", "Learner", "pick_device"]
 
@@ -185,13 +186,17 @@ class Learner:
         rate: float,
         parts: Sequence[str] = _PARTS,
         executor: Executor | None = None,
+        weights: NDArray[np.float32] | None = None,
     ) -> LearnReport:
         """One pass over positions: boards `(N, 26)`, targets `(N, 5)`, in the order given.
 
         rate: Adam's step size; parts: the nets that learn; executor: threads that share the work of
-        large minibatches; None = this one does it all. Raises DivergedError at the first loss that
-        is not finite.
+        large minibatches, None = this one does it all; weights: `(N,)`, what each position counts
+        in the loss, None = 1 each. Raises DivergedError at the first loss that is not finite.
         """
+        if weights is None:
+            weights = np.ones(len(boards), dtype=np.float32)
+        positions = Positions(boards, targets, weights)
         kinds = np.empty(len(boards), dtype=np.int64)
         board_kinds(boards, int(self.game == "long"), kinds)
         losses = dict.fromkeys(_PARTS, 0.0)
@@ -204,7 +209,7 @@ class Learner:
                 size = self.config.race_batch
             for first in range(0, len(chosen), size):
                 rows = chosen[first : first + size]
-                losses[part] += self._step(part, boards, targets, rows, executor) * len(rows)
+                losses[part] += self._step(part, positions.taken(rows), executor) * len(rows)
             counts[part] = len(chosen)
         return LearnReport(
             positions=sum(counts.values()),
@@ -212,21 +217,12 @@ class Learner:
             race_loss=losses["race"] / max(counts["race"], 1),
         )
 
-    def _step(
-        self,
-        part: str,
-        boards: NDArray[np.int8],
-        targets: NDArray[np.float32],
-        rows: NDArray[np.int64],
-        executor: Executor | None,
-    ) -> float:
+    def _step(self, part: str, positions: Positions, executor: Executor | None) -> float:
         fit = self._fits[part]
-        size = _PIECE if self.device.type == "cpu" else len(rows)
-        pieces = [rows[first : first + size] for first in range(0, len(rows), size)]
-        found = _each(
-            executor,
-            [partial(self._gradient, part, boards, targets, piece, len(rows)) for piece in pieces],
-        )
+        n = len(positions.boards)
+        size = _PIECE if self.device.type == "cpu" else n
+        pieces = [slice(first, first + size) for first in range(0, n, size)]
+        found = _each(executor, [partial(self._gradient, part, positions, p) for p in pieces])
         fit.steps += 1
         # The average warms up: early weights are not worth remembering.
         decay = min(self.config.average, fit.steps / (fit.steps + 10))
@@ -241,23 +237,24 @@ class Learner:
         return value
 
     def _gradient(
-        self,
-        part: str,
-        boards: NDArray[np.int8],
-        targets: NDArray[np.float32],
-        rows: NDArray[np.int64],
-        n: int,
+        self, part: str, positions: Positions, piece: slice
     ) -> tuple[float, tuple[Tensor | None, ...]]:
-        """What positions of a minibatch of n add to its loss, and to its gradient."""
+        """What some positions of a minibatch add to its loss, and to its gradient."""
         twin = self.twins[part]
+        boards = positions.boards[piece]
         batch = encode_batch(
-            boards, rows, twin.config, contact=part == "contact", scheme=self.scheme
+            boards,
+            np.arange(len(boards)),
+            twin.config,
+            contact=part == "contact",
+            scheme=self.scheme,
         )
         logits = twin(batch)
-        wanted = torch.from_numpy(targets[rows]).to(self.device)
+        wanted = torch.from_numpy(positions.targets[piece]).to(self.device)
         # Written out, since targets may lie outside 0..1: the gradient, p - target, is right there.
         losses = torch.nn.functional.softplus(logits) - logits * wanted
-        loss = (losses * batch.possible.to(self.device)).sum() / n
+        counts = batch.possible * torch.from_numpy(positions.weights[piece])[:, None]
+        loss = (losses * counts.to(self.device)).sum() / len(positions.boards)
         gradient = torch.autograd.grad(loss, list(twin.parameters()), allow_unused=True)
         return float(loss.detach()), gradient
 

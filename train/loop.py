@@ -162,6 +162,7 @@ class Trainer:
             races=stage.races,
             race_lambda=stage.race_lambda,
             drawn_lambda=stage.drawn_lambda,
+            drawn_weight=stage.drawn_weight,
             rules=self.config.play_rules,
             luck_adjusted=stage.luck_adjusted,
             # The round is played by the weights of two rounds before.
@@ -238,14 +239,13 @@ class Trainer:
 
     def _learn_round(self, plan: RoundPlan, rounds: list[Round], clock: "_Clock") -> Progress:
         stage, share = self.stage_at(self.share_done(plan.first_game))
-        new = _positions(rounds)
+        new = Positions.joined(rounds)
         self.window = [*self._kept(self.window, stage), new]
-        boards = np.concatenate([part.boards for part in self.window])
-        targets = np.concatenate([part.targets for part in self.window])
+        boards, targets, weights = Positions.joined(self.window)
         order = self._shuffled(len(boards), self.state.round)
         rate = stage.rate[0] * (stage.rate[1] / stage.rate[0]) ** share
         self._set_learning(stage)
-        report = self.learner.learn(boards, targets, order, rate)
+        report = self.learner.learn(boards, targets, order, rate, weights=weights)
         self.learner.check_finite()
         if self.sorter is not None and self._sorter_learns_rounds():
             self.sorter.learn(boards, targets, order, rate)
@@ -292,17 +292,17 @@ class Trainer:
             if self.settled:
                 return True
         window = self.window[-stage.replay :]
-        boards = np.concatenate([part.boards for part in window])
-        targets = np.concatenate([part.targets for part in window])
+        positions = Positions.joined(window)
+        size = len(positions.boards)
         total = stage.passes * len(window[-1].boards)
         order, shuffled = np.empty(0, dtype=np.int64), -1
         while not self.settled:
             clock = _Clock()
-            number, first = divmod(state.learned, len(boards))
+            number, first = divmod(state.learned, size)
             if number != shuffled:
-                order, shuffled = self._shuffled(len(boards), state.generation_end, number), number
+                order, shuffled = self._shuffled(size, state.generation_end, number), number
             rows = order[first : min(first + _SLICE, first + total - state.learned)]
-            progress = self._learn_slice(stage, boards[rows], targets[rows], total, clock)
+            progress = self._learn_slice(stage, positions.taken(rows), total, clock)
             if not after_round(progress):
                 return False
         return True
@@ -325,7 +325,7 @@ class Trainer:
                 # Asked for before this round is over, so that no thread waits for its last games.
                 next_plan = self._plan(next_game)
                 next_chunks = play_round(player, next_plan, executor, sorter)
-            new = _positions(list(chunks))
+            new = Positions.joined(list(chunks))
             seconds = clock.add_to(state)
             self.window.append(new)
             state.played_rounds += 1
@@ -351,10 +351,7 @@ class Trainer:
         """Join the rounds of a generation, and begin to learn from it with Adam's moments anew."""
         state = self.state
         parts = self.window[-state.played_rounds :]
-        whole = Positions(
-            np.concatenate([part.boards for part in parts]),
-            np.concatenate([part.targets for part in parts]),
-        )
+        whole = Positions.joined(parts)
         stage = self.config.stage[state.generation_stage]
         older = self.window[: -state.played_rounds]
         self.window = [*self._kept(older, stage), whole]
@@ -405,19 +402,19 @@ class Trainer:
     def _learn_slice(
         self,
         stage: StageConfig,
-        boards: NDArray[np.int8],
-        targets: NDArray[np.float32],
+        positions: Positions,
         total: int,
         clock: "_Clock",
     ) -> Progress:
         state = self.state
+        boards, targets, _ = positions
         order = np.arange(len(boards))
         # The middle of the slice, so that the first steps are not of size 0.
         share = (state.learned + len(boards) / 2) / total
         rate = _cycle_rate(stage.rate, share)
         self._set_learning(stage)
         report = learn_together(
-            self.learner, self.beside, boards, targets, order, rate, workers=self.workers
+            self.learner, self.beside, positions, order, rate, workers=self.workers
         )
         self.learner.check_finite()
         # The sorter is small; its cycle is the first pass.
@@ -481,12 +478,6 @@ class _Clock:
         state.seconds += seconds
         state.cpu_seconds += time.process_time() - self._begin[1]
         return seconds
-
-
-def _positions(rounds: list[Round]) -> Positions:
-    return Positions(
-        np.concatenate([r.boards for r in rounds]), np.concatenate([r.targets for r in rounds])
-    )
 
 
 def _played(plan: RoundPlan, new: Positions, seconds: float) -> Played:

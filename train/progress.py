@@ -1,10 +1,13 @@
 """How far a run has come: what is kept of it, and what is told after each round or slice."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from train.selfplay import Round
 
 __all__ = ["Learned", "Played", "Positions", "Progress", "RunState"]
 
@@ -77,3 +80,18 @@ class Positions(NamedTuple):
     """`(N, 26)`, seen by the side on roll."""
     targets: NDArray[np.float32]
     """`(N, 5)`, for the side on roll."""
+    weights: NDArray[np.float32]
+    """`(N,)`, what each counts in the loss."""
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Positions | Round]") -> "Positions":
+        """All of some parts, one after the other."""
+        return cls(
+            np.concatenate([part.boards for part in parts]),
+            np.concatenate([part.targets for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+        )
+
+    def taken(self, rows: NDArray[np.int64]) -> "Positions":
+        """Some of them, in the order given."""
+        return Positions(self.boards[rows], self.targets[rows], self.weights[rows])

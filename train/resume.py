@@ -183,8 +183,8 @@ def load_state(path: Path) -> Snapshot:
                 for number in range(len({name.partition("/")[0] for name in beside}))
             ),
             window=tuple(
-                Positions(window[f"{number}/boards"], window[f"{number}/targets"])
-                for number in range(len(window) // 2)
+                _positions(_below(window, f"{number}/"))
+                for number in range(len({name.partition("/")[0] for name in window}))
             ),
         )
     except (ConfigError, KeyError, TypeError, ValueError) as error:
@@ -197,6 +197,13 @@ def _check(values: dict[str, Any]) -> Check:
         scores=tuple(Score(**score) for score in values["scores"]),
         values=values.get("values", {}),  # states of before there were any lack it
     )
+
+
+def _positions(arrays: dict[str, NDArray[Any]]) -> Positions:
+    boards = arrays["boards"]
+    # States of before there were any lack weights.
+    weights = arrays.get("weights", np.ones(len(boards), dtype=np.float32))
+    return Positions(boards, arrays["targets"], weights)
 
 
 def _below(arrays: dict[str, NDArray[Any]], place: str) -> dict[str, NDArray[Any]]:

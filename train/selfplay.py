@@ -58,6 +58,8 @@ class RoundPlan:
     """λ in races where luck is adjusted; None = `lambda_`."""
     drawn_lambda: float | None = None
     """The same in contact, of games that begin with a drawn board."""
+    drawn_weight: float = 1.0
+    """What a contact position of such a game counts in the loss."""
     rules: Rules = INTERNATIONAL
     """What plays are legal and what wins count; luck-free and sampled games alike."""
     sorter_keep: int = 0
@@ -72,6 +74,8 @@ class Round:
     """`(N, 26)`, seen by the side on roll."""
     targets: NDArray[np.float32]
     """`(N, 5)`, for the side on roll."""
+    weights: NDArray[np.float32]
+    """`(N,)`, what each position counts in the loss."""
     games: int
 
 
@@ -152,7 +156,7 @@ def play_chunk(
         expected_values(
             net.contact, net.race, boards, chosen, weights, switches, work, scratch, targets
         )
-    return Round(boards, targets, n_games)
+    return Round(boards, targets, np.ones(n, dtype=np.float32), n_games)
 
 
 @dataclass(frozen=True)
@@ -252,13 +256,16 @@ def _play_exact_chunk(
     played = play_exact(net, plan, first_game, starts, are_openings, sorter)
     boards = played.boards
     lambdas = np.full(len(boards), plan.lambda_, dtype=np.float32)
+    of_drawn = np.repeat(are_drawn, np.diff(played.ends, prepend=0))
+    kinds = np.empty(len(boards), dtype=np.int64)
+    board_kinds(boards, int(net.is_long), kinds)
     if plan.drawn_lambda is not None:
-        lambdas[np.repeat(are_drawn, np.diff(played.ends, prepend=0))] = plan.drawn_lambda
+        lambdas[of_drawn] = plan.drawn_lambda
     if plan.race_lambda is not None:
-        kinds = np.empty(len(boards), dtype=np.int64)
-        board_kinds(boards, int(net.is_long), kinds)
         lambdas[kinds == RACE] = plan.race_lambda
-    return Round(boards, played.returns(lambdas), n_games)
+    weights = np.ones(len(boards), dtype=np.float32)
+    weights[of_drawn & (kinds != RACE)] = plan.drawn_weight
+    return Round(boards, played.returns(lambdas), weights, n_games)
 
 
 def _starts(
