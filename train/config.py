@@ -163,7 +163,7 @@ class StageConfig:
     it would teach itself."""
     drawn_weight: float = 1.0
     """What a contact position of such a game counts in the loss, of 1 for others: a λ near 1 has
-    twenty times the noise, which all positions would learn."""
+    four times the spread, and its noise is learned by all."""
     generation: int = 0
     """Games that one settled net plays before they are learned from, in a cycle of steps from
     `rate[0]` to `rate[1]` that settles the next net; 0 = each round is learned from at once."""
