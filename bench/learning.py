@@ -1,6 +1,6 @@
 """Speed of a generation: games whose luck is taken out, and learning from them, by net and threads.
 
-    python bench/learning.py [--nets nardi ...] [--games 60] [--threads 2]
+    python bench/learning.py [--nets FILE ...] [--games 60] [--threads 2]
 
 Positions a second of the wall clock. Games are played by the net in 16 and in 32 bits, with the
 sorter that comes with nardi leaving 8 plays of a roll or 5; minibatches of 2,048 positions of these
@@ -64,11 +64,12 @@ def plan(games: int, keep: int) -> RoundPlan:
     )
 
 
-def in_full(net: ValueNet) -> ValueNet:
-    """A copy that plays from 32 bits, whatever its weights are."""
-    copy = net.in_half()
-    copy.__dict__["playing"] = Playing(copy.contact, copy.race)
-    return copy
+class InFull(ValueNet):
+    """A net that plays from 32 bits, whatever its weights are."""
+
+    @property
+    def playing(self) -> Playing:  # type: ignore[override]
+        return Playing(self.contact, self.race)
 
 
 def main() -> None:
@@ -79,15 +80,16 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     sorter = load_sorter()
-    nets = {"new weights, 256-128": new_value_net(NEW, np.random.default_rng(1))}
-    nets |= {path.name: load_net(path) for path in args.nets}
+    nets = {path.name: load_net(path) for path in args.nets}
+    new = "new weights, 256-128"  # they only learn: random weights would play for ever
     strong = load_net(default_net_path())
     positions = play_chunk(strong, plan(4 * args.games, 1), 0, 4 * args.games, sorter)
     order = np.random.default_rng(1).permutation(len(positions.boards))[: 4 * BATCH]
-    for name, net in nets.items():
+    for name, net in {new: new_value_net(NEW, np.random.default_rng(1)), **nets}.items():
         print(f"{name}: {net.num_weights():,} weights", flush=True)
-        if name != "new weights, 256-128":  # random weights would play for ever
-            for bits, player in ((32, in_full(net)), (16, net.in_half())):
+        if name != new:
+            full = InFull(net.config, net.contact, net.race)
+            for bits, player in ((32, full), (16, net.in_half())):
                 for keep in (8, 5):
                     played = play_chunk(player, plan(args.games, keep), 0, args.games, sorter)
                     seconds = wall_seconds(

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from agent.checkpoint import load_net, save_net
@@ -30,7 +31,7 @@ from tests.tiny_runs import (
     weights,
 )
 from train.config import TrainConfig
-from train.progress import RunState
+from train.progress import Positions, RunState
 from train.resume import (
     Check,
     RunRecord,
@@ -271,6 +272,35 @@ def test_everything_is_read_again(snapshot: Snapshot, tmp_path: Path) -> None:
     assert_same(found.learner, snapshot.learner)
     assert_same(weights(found.previous), weights(snapshot.previous))
     assert found.learner["contact/weight/b"].flags.writeable
+
+
+def test_positions_keep_their_weights(
+    snapshot: Snapshot, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    def some(n: int) -> Positions:
+        return Positions(
+            rng.integers(-5, 6, (n, 26), dtype=np.int8),
+            rng.random((n, 5), dtype=np.float32),
+            rng.random(n, dtype=np.float32),
+        )
+
+    path = tmp_path / "state.safetensors"
+    kept = (some(7), some(3))
+    save_state(path, dataclasses.replace(snapshot, window=kept))
+    found = load_state(path).window
+    assert len(found) == 2
+    for part, other in zip(found, kept, strict=True):
+        assert_same(part._asdict(), other._asdict())
+    # States of before there were weights: all count the same.
+    with safe_open(path, framework="numpy") as file:
+        metadata = file.metadata()
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    for number in range(2):
+        del arrays[f"window/{number}/weights"]
+    save_file(arrays, path, metadata=metadata)
+    for part, other in zip(load_state(path).window, kept, strict=True):
+        alike = np.ones(len(other.boards), dtype=np.float32)
+        assert_same(part._asdict(), other._replace(weights=alike)._asdict())
 
 
 def test_no_pickle_in_it(snapshot: Snapshot, tmp_path: Path) -> None:
